@@ -41,9 +41,10 @@ type Effect struct {
 	Now     time.Time // the store's clock when the record was read
 
 	Fence      uint64 // of the latest claim: the version at which it was made
+	Claim      uint64 // random name of the latest claim; records elsewhere that name it are its own
 	Generation uint64 // the fence of the first claim since the last failure, void or repeat: what the upstream's key is made of
 	Ordinal    int    // 1 for the first success, 2 for its first deliberate repeat, …
-	Base       uint64 // fence of ordinal 1's success; tokens name Base and Ordinal
+	Base       uint64 // Claim of ordinal 1; tokens and bindings name Base and Ordinal
 	Repeat     bool   // this ordinal was asked for by a token or a fresh caller key
 	Attempt    int    // sends so far
 	Sends      []time.Time
@@ -61,7 +62,9 @@ type Effect struct {
 	Why       string // why it is as it is: "connection reset after 5 s", "resolved by ops: found in the bank's list"
 	Evidence  []string
 
-	Holds   []Hold // records in other partitions that name this effect and its fence
+	Newer   string // overwrite: the newest value done or in doubt
+	Pending string // overwrite: the value under way
+	Holds   []Hold // records in other partitions that name this effect and its claim
 	Entity  Partition
 	Move    uint64 // transition: the number of its success among the entity's
 	Nonce   string
@@ -71,8 +74,10 @@ type Effect struct {
 	Sliding bool
 	Tomb    time.Duration
 	Keep    string
-	To      string // transition: the state its success moves the entity to
-	Prior   bool   // an earlier success stands behind this repeat and comes back if it fails
+	Linger  time.Duration // how long a failed record is kept
+	Apart   bool          // the answer stands in a record of its own, with the shorter life
+	To      string        // transition: the state its success moves the entity to
+	Prior   bool          // an earlier success stands behind this repeat and comes back if it fails
 }
 
 // Hold names a record that an effect's attempt holds elsewhere.

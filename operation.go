@@ -94,8 +94,13 @@ func (id EffectID) String() string {
 	return effectPrefix + string(id.Partition) + key
 }
 
-// Record is the name of the effect's record within its partition.
-func (id EffectID) Record() string { return "e" + encode(id.Key[:]) }
+// Record is the name of the effect's record within its partition. What an overwrite claims is no effect and is named otherwise.
+func (id EffectID) Record() string {
+	if id.Partition != "" && id.Partition[0] == PartitionNewer {
+		return "n"
+	}
+	return "e" + encode(id.Key[:])
+}
 
 // IsZero reports whether the id names no effect.
 func (id EffectID) IsZero() bool { return id.Partition == "" }

@@ -8,14 +8,33 @@ import (
 // Clock is the gateway's only notion of waiting. Ages never come from it: they come from the store.
 type Clock interface {
 	Now() time.Time
-	Go(f func())                                      // start f; the simulation counts who is at work
-	Sleep(ctx context.Context, d time.Duration) error // ctx's error where it ended first
+	// Sleep waits for d; ctx's error where it ended first.
+	Sleep(ctx context.Context, d time.Duration) error
+	// AfterFunc calls f in its own goroutine after d; stop prevents what has not begun.
+	AfterFunc(d time.Duration, f func()) (stop func())
 	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
-	Gate() Gate
 }
 
-// Gate is opened once; many may wait for it.
-type Gate interface {
-	Open()
-	Wait(ctx context.Context) error // nil once opened; ctx's error where it ended first
+type realClock struct{}
+
+func (realClock) Now() time.Time { return time.Now() }
+
+func (realClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (realClock) AfterFunc(d time.Duration, f func()) func() {
+	t := time.AfterFunc(d, f)
+	return func() { t.Stop() }
+}
+
+func (realClock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"agentgw"
@@ -67,13 +66,20 @@ func (s *Swap) Check() error {
 	return nil
 }
 
+// plain reports whether name is printable ASCII without the characters that stores use between names.
 func plain(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("{}:*?[]\\", r) })
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c <= ' ', c >= 0x7f, c == '{', c == '}', c == ':':
+			return false
+		}
+	}
+	return name != ""
 }
 
 // Change is what a swap wants of one record.
 type Change struct {
-	Name  string        // record name within the partition: unique in the swap, ASCII without spaces, braces, brackets, colons, * and ?
+	Name  string        // record name within the partition: unique in the swap; printable ASCII without spaces, braces and colons
 	Look  bool          // only return the record: neither compared nor written
 	Want  uint64        // version it must have; 0: it must be absent (or expired)
 	Value []byte        // new value, opaque bytes; nil deletes the record (and checks Want all the same)

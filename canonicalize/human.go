@@ -1,0 +1,135 @@
+package canonicalize
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxHuman bounds the texts that dates, amounts, names and the like are read from; nothing longer is one value.
+const maxHuman = 400
+
+// human brings a text that a person wrote into one width, one kind of space and one kind of dash; case stays. Characters of no width
+// are dropped. It is what all our grammars read, so that they need not know about ２, − or ½.
+func human(s string) string {
+	if plainASCII(s) {
+		return s
+	}
+	if strings.ContainsAny(s, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞") {
+		s = spellFractions(s)
+	}
+	s = norm.NFKC.String(s)
+	var b strings.Builder
+	b.Grow(len(s))
+	space := true // nothing written yet: leading spaces are dropped
+	for _, r := range s {
+		r = foldRune(r)
+		switch {
+		case r == 0:
+		case r == ' ':
+			if !space {
+				b.WriteByte(' ')
+			}
+			space = true
+		default:
+			b.WriteRune(r)
+			space = false
+		}
+	}
+	return strings.TrimSuffix(b.String(), " ")
+}
+
+// plainASCII reports whether human would return s unchanged.
+func plainASCII(s string) bool {
+	space := true
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= utf8.RuneSelf || c < ' ' || c == 0x7f || (c == ' ' && space) {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space
+}
+
+// foldRune maps what NFKC leaves apart: every space to ' ', every dash to '-', every apostrophe to '\”; 0 means drop.
+func foldRune(r rune) rune {
+	switch {
+	case r < utf8.RuneSelf && r >= ' ' && r != 0x7f:
+		return r
+	case r >= 0x2010 && r <= 0x2015, r == 0x2212, r == 0x2043, r == 0xfe58, r == 0xfe63, r == 0x207b, r == 0x208b, r == 0x02d7, r == 0x058a, r == 0x2500, r == 0x2501:
+		return '-'
+	case r == 0x2018, r == 0x2019, r == 0x02bc, r == 0x2032:
+		return '\''
+	case r == 0x201c, r == 0x201d, r == 0x2033:
+		return '"'
+	case r == 0x2044:
+		return '/'
+	case r == 0x301c, r == 0x223c:
+		return '~'
+	case unicode.IsSpace(r):
+		return ' '
+	case r == 0x00ad, unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.IsControl(r):
+		return 0
+	}
+	return r
+}
+
+// spellFractions writes ½ as " 1/2": NFKC alone would turn 1½ into 11/2.
+func spellFractions(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if d := norm.NFKC.String(string(r)); strings.ContainsRune(d, '⁄') {
+			b.WriteByte(' ')
+			b.WriteString(d)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// closeUp drops spaces beside Japanese characters, where they carry no meaning: "7 万 円", "2016年 2月 5日".
+func closeUp(s string) string {
+	if !strings.Contains(s, " ") || plainASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	last := rune(' ')
+	for i, r := range s {
+		if r == ' ' {
+			if next, _ := utf8.DecodeRuneInString(s[i+1:]); japanese(last) || japanese(next) {
+				continue
+			}
+		}
+		b.WriteRune(r)
+		last = r
+	}
+	return b.String()
+}
+
+// japanese reports whether r is a kana, a kanji or one of the marks written among them.
+func japanese(r rune) bool {
+	return r >= 0x3000 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0x20000 && r <= 0x3ffff
+}
+
+// text is the spelling that a value is read from. Numbers give their literal; other kinds are not a word.
+func scalar(v Value, what, remedy string) (string, error) {
+	switch v.Kind {
+	case String:
+		if len(v.Text) > maxHuman {
+			return "", &Error{Reason: "is too long for " + what, Remedy: remedy}
+		}
+		s := human(v.Text)
+		if s == "" {
+			return "", &Error{Reason: "is blank", Remedy: remedy}
+		}
+		return s, nil
+	case Number:
+		return v.Text, nil
+	}
+	return "", &Error{Reason: "is not " + what, Remedy: remedy}
+}

@@ -77,6 +77,33 @@ func plain(name string) bool {
 	return name != ""
 }
 
+// Found is a record as a store holds it: with the stamp of the swap that wrote it. Version 0: absent or expired.
+type Found struct {
+	Version uint64
+	Stamp   uint64
+}
+
+// Fits is the rule of a swap, for stores written in Go (swap.lua says the same): found holds one a change. Where apply is true the
+// changes are to be made; else, where version is not 0, they were made before, at that version; else they may not be made.
+func (s *Swap) Fits(found []Found) (apply bool, version uint64) {
+	apply = true
+	mine := true
+	for i, c := range s.Changes {
+		if c.Look {
+			continue
+		}
+		apply = apply && found[i].Version == c.Want
+		if c.Value != nil {
+			mine = mine && found[i].Version != 0 && found[i].Stamp == s.Stamp
+			version = found[i].Version
+		}
+	}
+	if apply || !mine {
+		return apply, 0
+	}
+	return false, version
+}
+
 // Change is what a swap wants of one record.
 type Change struct {
 	Name  string        // record name within the partition: unique in the swap; printable ASCII without spaces, braces and colons
@@ -101,7 +128,7 @@ type Record struct {
 	Name    string
 	Version uint64
 	At      time.Time // when this version was written, by the store's clock
-	Value   []byte    // belongs to the caller; of a record just written, the very slice of the change
+	Value   []byte    // belongs to the caller; of a record just written, perhaps the very slice of the change
 }
 
 // Address is where a record lives.

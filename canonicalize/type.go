@@ -1,11 +1,22 @@
 package canonicalize
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Type is the reading of one value: what counts as the same value in different spellings. Types are pure and safe for concurrent use.
 type Type interface {
 	// Canon appends the canonical JSON text of v to dst. args are all arguments of the call, for types that need a sibling
 	// (money(currency)). The error is a *Error without a place: the caller knows where v stood. Canon of canon is canon: reading the
 	// value that Canon wrote gives the same text again.
 	Canon(dst []byte, v Value, args Value) ([]byte, error)
+}
+
+// sibling is implemented by types that read another argument too: it is used by their field, and `must_match: all` leaves it out.
+type sibling interface {
+	siblings() []Path
 }
 
 // Defaults are the settings that types without parameters of their own fall back to.
@@ -15,24 +26,137 @@ type Defaults struct {
 	Region   string // ISO 3166-1 alpha-2, for phone numbers
 }
 
-// Error says why arguments cannot be read: where, what is wrong, and what would be right.
-type Error struct {
-	Place  string // JSON Pointer into the arguments, or "byte 17"; "" for the whole
-	Field  string // the policy's field, where one is known
-	Reason string // "is not a date"
-	Remedy string // "write it as YYYY-MM-DD"
+// makers is the registry: every type name of a policy, but for list and set, and who makes the type from its parameters. An error of a
+// maker says what is wrong with the parameters.
+var makers = map[string]func(params []string, d Defaults) (Type, error){
+	"exact":   plain(exactType{}),
+	"id":      plain(idType{}),
+	"code":    newCode,
+	"text":    newText,
+	"meaning": plain(meaningType{}),
+	"email":   newEmail,
+	"url":     plain(urlType{}),
+	"bool":    plain(boolType{}),
+	"int":     plain(intType{}),
+	"decimal": plain(decimalType{}),
+	"enum":    newEnum,
+	"json":    plain(jsonType{}),
 }
 
-func (e *Error) Error() string {
-	s := e.Reason
-	if e.Place != "" {
-		s = e.Place + ": " + s
+// TypeNames lists the names that a type expression may use, sorted.
+func TypeNames() []string {
+	names := []string{"list", "set"}
+	for name := range makers {
+		names = append(names, name)
 	}
-	if e.Field != "" {
-		s = "field " + e.Field + ": " + s
+	slices.Sort(names)
+	return names
+}
+
+// ordered are the types whose values can be older and newer, for `newer`.
+var ordered = []string{"int", "decimal", "instant", "date", "month", "year"}
+
+// plain makes a type that takes no parameters.
+func plain(t Type) func([]string, Defaults) (Type, error) {
+	return func(params []string, _ Defaults) (Type, error) {
+		if len(params) > 0 {
+			return nil, &Error{Reason: "takes no parameters"}
+		}
+		return t, nil
 	}
-	if e.Remedy != "" {
-		s += "; " + e.Remedy
+}
+
+// compileType reads a type expression: name, name(param|param), list(type), set(type).
+func compileType(expr string, d Defaults) (Type, error) {
+	name, rest, hasParams := strings.Cut(strings.TrimSpace(expr), "(")
+	name = strings.TrimSpace(name)
+	if hasParams {
+		inside, ok := strings.CutSuffix(rest, ")")
+		if !ok {
+			return nil, &Error{Reason: "type " + strconv.Quote(expr) + " lacks its closing bracket", Remedy: "write it as name(params)"}
+		}
+		rest = strings.TrimSpace(inside)
 	}
-	return s
+	if strings.HasSuffix(name, "?") || strings.HasSuffix(rest, "?") {
+		return nil, &Error{Reason: "a question mark stands inside type " + strconv.Quote(expr), Remedy: "write ? at the end of the whole type only"}
+	}
+	if name == "list" || name == "set" {
+		return compileList(name == "set", rest, hasParams, d)
+	}
+	make, ok := makers[name]
+	if !ok {
+		return nil, unknownType(name)
+	}
+	var params []string
+	if hasParams {
+		for p := range strings.SplitSeq(rest, "|") {
+			params = append(params, strings.TrimSpace(p))
+		}
+		if slices.Contains(params, "") {
+			return nil, &Error{Reason: "type " + strconv.Quote(expr) + " has an empty parameter", Remedy: "leave out the brackets, or name it"}
+		}
+	}
+	t, err := make(params, d)
+	if err != nil {
+		e := asError(err)
+		e.Reason = "type " + strconv.Quote(expr) + " " + e.Reason
+		return nil, e
+	}
+	return t, nil
+}
+
+func compileList(set bool, inner string, hasInner bool, d Defaults) (Type, error) {
+	if !hasInner {
+		return listType{of: jsonType{}, set: set}, nil
+	}
+	of, err := compileType(inner, d)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := of.(meaningType); ok {
+		return nil, &Error{Reason: "a list of `meaning` cannot be compared", Remedy: "declare list(text(fold)), or one field of type meaning"}
+	}
+	return listType{of: of, set: set}, nil
+}
+
+func unknownType(name string) *Error {
+	e := &Error{Reason: "there is no type " + strconv.Quote(name)}
+	if near := nearest(name, TypeNames()); near != "" {
+		e.Remedy = "did you mean " + near + "?"
+	} else {
+		e.Remedy = "the types are " + strings.Join(TypeNames(), ", ")
+	}
+	return e
+}
+
+// nearest returns the candidate that name is most likely a misspelling of, "" where none is close.
+func nearest(name string, candidates []string) string {
+	best, least := "", len(name)/2+1
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions and substitutions between two texts (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }

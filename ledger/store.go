@@ -24,8 +24,8 @@ type Store interface {
 	// Nothing is sent twice by the store itself. Swaps of one call may name the same records; they then happen in order.
 	Swap(ctx context.Context, swaps ...Swap) ([]Reply, error)
 
-	// Open lists addresses of open records, in no order, from cursor on ("" to begin); next is "" at the end. The limit is a wish: a
-	// page may hold some more, or none though next is not "". What is open from first page to last is found, perhaps twice.
+	// Open lists addresses of open records, in no order, from cursor on ("" to begin); next is "" at the end. The limit is a wish (below 1:
+	// 100): a page may hold some more, or none though next is not "". What is open from first page to last is found, perhaps twice.
 	Open(ctx context.Context, cursor string, limit int) (found []Address, next string, err error)
 
 	// Scan lists all records whose names begin with "e" (effects), in no order. next is "" at the end. Limit and pages are as in Open:
@@ -48,11 +48,11 @@ type Swap struct {
 // Check says what is wrong with a swap; stores refuse such a one, with ErrNotApplied.
 func (s *Swap) Check() error {
 	if !plain(string(s.Partition)) {
-		return fmt.Errorf("swap: partition %q must be a word without spaces, braces or colons: %w", s.Partition, ErrNotApplied)
+		return fmt.Errorf("swap: partition %q must be a word of at most 200 characters without spaces, braces or colons: %w", s.Partition, ErrNotApplied)
 	}
 	for i, c := range s.Changes {
 		if !plain(c.Name) {
-			return fmt.Errorf("swap in %s: record name %q must be a word without spaces, braces or colons: %w", s.Partition, c.Name, ErrNotApplied)
+			return fmt.Errorf("swap in %s: record name %q must be a word of at most 200 characters without spaces, braces or colons: %w", s.Partition, c.Name, ErrNotApplied)
 		}
 		if !c.Look && s.Stamp == 0 {
 			return fmt.Errorf("swap in %s: writes %s without a stamp: %w", s.Partition, c.Name, ErrNotApplied)
@@ -66,7 +66,7 @@ func (s *Swap) Check() error {
 	return nil
 }
 
-// plain reports whether name is printable ASCII without the characters that stores use between names.
+// plain reports whether name is short printable ASCII without the characters that stores use between names.
 func plain(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -74,18 +74,18 @@ func plain(name string) bool {
 			return false
 		}
 	}
-	return name != ""
+	return name != "" && len(name) <= 200
 }
 
-// Found is a record as a store holds it: with the stamp of the swap that wrote it. Version 0: absent or expired.
-type Found struct {
+// Stamped is a record as a store holds it: with the stamp of the swap that wrote it. Version 0: absent or expired.
+type Stamped struct {
 	Version uint64
 	Stamp   uint64
 }
 
 // Fits is the rule of a swap, for stores written in Go (swap.lua says the same): found holds one a change. Where apply is true the
 // changes are to be made; else, where version is not 0, they were made before, at that version; else they may not be made.
-func (s *Swap) Fits(found []Found) (apply bool, version uint64) {
+func (s *Swap) Fits(found []Stamped) (apply bool, version uint64) {
 	apply = true
 	mine := true
 	for i, c := range s.Changes {

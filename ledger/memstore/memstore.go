@@ -101,10 +101,10 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 }
 
 func (s *Store) swap(sw *ledger.Swap, now int64) ledger.Reply {
-	found := make([]ledger.Found, len(sw.Changes))
+	found := make([]ledger.Stamped, len(sw.Changes))
 	for i := range sw.Changes {
 		if e := s.find(ledger.Address{Partition: sw.Partition, Name: sw.Changes[i].Name}, now); e != nil {
-			found[i] = ledger.Found{Version: e.version, Stamp: e.stamp}
+			found[i] = ledger.Stamped{Version: e.version, Stamp: e.stamp}
 		}
 	}
 	apply, before := sw.Fits(found)
@@ -213,7 +213,7 @@ func (s *Store) Open(ctx context.Context, cursor string, limit int) (found []led
 		}
 	}
 	slices.SortFunc(found, func(a, b ledger.Address) int { return cmp.Compare(key(a), key(b)) })
-	if limit > 0 && len(found) > limit {
+	if limit = pageSize(limit); len(found) > limit {
 		found = found[:limit]
 		next = key(found[limit-1])
 	}
@@ -234,10 +234,11 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (found []led
 		return nil, "", err
 	}
 	now := s.tick()
+	limit = pageSize(limit)
 	from, _ := slices.BinarySearchFunc(s.born, after+1, func(e *entry, born uint64) int { return cmp.Compare(e.born, born) })
 	for i, e := range s.born[from:] {
 		// Records of one swap are born together: a page ends between births only.
-		if limit > 0 && len(found) >= limit && s.born[from+i-1].born != e.born {
+		if len(found) >= limit && s.born[from+i-1].born != e.born {
 			return found, strconv.FormatUint(s.born[from+i-1].born, 10), ctx.Err()
 		}
 		if !e.dead && !e.expired(now) && e.Name[0] == 'e' {
@@ -245,6 +246,13 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (found []led
 		}
 	}
 	return found, "", ctx.Err()
+}
+
+func pageSize(limit int) int {
+	if limit < 1 {
+		return 100
+	}
+	return limit
 }
 
 func key(at ledger.Address) string { return string(at.Partition) + ":" + at.Name }

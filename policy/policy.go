@@ -3,16 +3,18 @@
 package policy
 
 import (
-	"time"
+	"iter"
 
 	"agentgw"
 	"agentgw/canonicalize"
 )
 
-// Policy is a set of operations, compiled.
+// Policy is a set of operations, compiled. It is read only and safe for concurrent use.
 type Policy struct {
 	Entities   map[string]*EntityType
-	Operations []*Operation
+	Operations []*Operation // by file and place
+
+	index index
 }
 
 // EntityType is a kind of business object whose states transitions follow.
@@ -26,32 +28,66 @@ type EntityType struct {
 type Operation struct {
 	agentgw.Rule
 	Spec        canonicalize.Spec
+	Place       string // "billing.yaml:12:3", where the policy names it
 	Tools       []string
 	Routes      []Route
 	SideEffects []string
-	Repair      []string
-	Decode      []string
+	Repair      []string   // what may be repaired in the text of the arguments
+	Decode      []string   // what may be decoded in the texts of the arguments
 	StateTool   *StateRead // transition: where the state is read; nil: from the ledger
 
-	// compiled expressions follow, unexported
+	when     *expression
+	outcomes []outcomeRule
 }
 
-// Route is an HTTP route that an operation guards: method, upstream, path pattern.
-type Route struct {
-	Method, Upstream, Path string
+// Operation finds an operation by name; nil where there is none.
+func (p *Policy) Operation(name string) *Operation {
+	for _, o := range p.Operations {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Reads reports whether calls of the operation go past the ledger: nothing is claimed for them, and nothing is remembered.
+func (o *Operation) Reads() bool {
+	return o.Pattern == agentgw.Read || o.Pattern == agentgw.Unguarded
+}
+
+// fields yields every typed field of the operation: key, must_match, entity, lock, newer.
+func (o *Operation) fields() iter.Seq[*canonicalize.Field] {
+	return func(yield func(*canonicalize.Field) bool) {
+		for _, fields := range [][]*canonicalize.Field{o.Spec.Key, o.Spec.Match, o.Spec.EntityBy, o.Spec.Lock, {o.Spec.Newer}} {
+			for _, f := range fields {
+				if f != nil && !yield(f) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // StateRead reads an entity's state from a tool.
 type StateRead struct {
 	Tool string
+
+	arguments []argument
+	value     *expression
+}
+
+type argument struct {
+	name string
+	expr *expression
 }
 
 // ResultView is what `outcomes`, `probe` and `state` see of an answer.
 type ResultView struct {
+	Call *agentgw.Call      // the call that was sent
+	Args canonicalize.Value // its arguments
+
 	Status  int
 	Headers []agentgw.Header
 	Body    []byte
-	IsError bool
+	IsError bool // MCP: the tool says of itself that it failed
 }
-
-var _ = time.Second

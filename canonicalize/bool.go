@@ -14,7 +14,7 @@ func (boolType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	}
 	word := ""
 	if v.Kind == Number || v.Kind == String {
-		word = truths[foldText(trim(v.Text))]
+		word = truths[foldWidth(trim(v.Text))]
 	}
 	if word == "" {
 		return nil, &Error{Reason: "is neither true nor false", Remedy: "send true or false"}

@@ -81,12 +81,11 @@ func (t codeType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !isASCII(s) {
-		s = foldText(s)
-	}
-	s, err = compactCode(s)
-	if err != nil {
-		return nil, err
+	for before := ""; s != before; { // what a mark without width kept apart may compose
+		before = s
+		if s, err = compactCode(s); err != nil {
+			return nil, err
+		}
 	}
 	if t.zeros {
 		s = dropZeros(s)
@@ -96,6 +95,9 @@ func (t codeType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 
 // compactCode takes spaces and marks without width away, makes every dash a hyphen, and ASCII letters upper case.
 func compactCode(s string) (string, error) {
+	if !isASCII(s) {
+		s = foldWidth(s)
+	}
 	out := make([]byte, 0, len(s))
 	last := rune(0)
 	for _, r := range s {

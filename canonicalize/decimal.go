@@ -3,8 +3,6 @@ package canonicalize
 import (
 	"strconv"
 	"strings"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // intType reads whole numbers: 3, 3.0, "3" and 3e0 are one.
@@ -33,7 +31,7 @@ func appendNumber(dst []byte, v *Value) ([]byte, error) {
 	case Number:
 	case String:
 		if literal = trim(literal); !isASCII(literal) {
-			literal = strings.ReplaceAll(norm.NFKC.String(literal), "\u2212", "-")
+			literal = strings.Map(narrow, literal)
 		}
 		if !isDecimal(literal) {
 			return nil, &Error{Reason: "is not a plain decimal number", Remedy: "write it as 1234.5, without grouping marks, units or words"}
@@ -42,6 +40,17 @@ func appendNumber(dst []byte, v *Value) ([]byte, error) {
 		return nil, &Error{Reason: "is " + v.Kind.String() + ", not a number", Remedy: "send a number"}
 	}
 	return appendDecimal(dst, literal), nil
+}
+
+// narrow makes full-width digits and marks of a number ASCII. NFKC would also make 102 of 10².
+func narrow(r rune) rune {
+	switch {
+	case '０' <= r && r <= '９', r == '．', r == '＋', r == '－':
+		return r - '！' + '!'
+	case r == '\u2212':
+		return '-'
+	}
+	return r
 }
 
 // isDecimal knows [+-]digits[.digits][e[+-]digits], within the limits that Parse sets for numbers. ".5" is one, "5." is not.

@@ -85,23 +85,26 @@ func isAtext(c byte) bool {
 
 // hostName returns a domain name in lower-case ASCII (RFC 5891, as browsers look names up).
 func hostName(s string) (string, error) {
-	if name := strings.ToLower(s); isPlainHost(name) {
-		return name, nil
+	name := strings.ToLower(s)
+	if strings.Contains(name, "xn--") || !isASCII(name) {
+		var err error
+		if name, err = idna.Lookup.ToASCII(s); err != nil {
+			name = ""
+		}
 	}
-	name, err := idna.Lookup.ToASCII(s)
-	if err != nil || !isPlainHost(strings.ReplaceAll(name, "xn--", "xn")) {
+	if !isHostName(name) {
 		return "", &Error{Reason: "does not hold a valid domain name", Remedy: "write it as example.com"}
 	}
 	return name, nil
 }
 
-// isPlainHost knows names of letters, digits and inner hyphens that need no IDNA processing.
-func isPlainHost(s string) bool {
+// isHostName knows names of lower-case letters, digits and inner hyphens (RFC 1123).
+func isHostName(s string) bool {
 	if len(s) > 253 {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.HasPrefix(label, "xn--") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
 		for i := range len(label) {

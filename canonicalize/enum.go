@@ -82,11 +82,8 @@ func (t enumType) unknown(reason, word string) *Error {
 
 // foldWord makes words that differ in case, width or spaces one.
 func foldWord(s string) string {
-	if isASCII(s) {
-		return oneSpace(foldText(s))
-	}
 	for {
-		next := oneSpace(foldText(s))
+		next := oneSpace(foldWidth(s))
 		if next == s {
 			return s
 		}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
 )
 
 // textType reads free text: Unicode NFC, and every run of spaces of any kind, line breaks among them, as one space, none at the ends.
@@ -49,28 +50,27 @@ func (meaningType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	return textType{fold: true}.Canon(dst, v, args)
 }
 
+// maxRounds is how often the rules for a text are applied. Two rounds are common; more are entities within entities.
+const maxRounds = 8
+
 // normal applies the rules until nothing changes: an entity may hide an entity, and folding may undo a normal form.
 func (t textType) normal(s string) (string, error) {
-	if err := noControls(s); err != nil {
-		return "", err
-	}
-	for {
+	for range maxRounds {
 		next := s
 		if t.html {
 			next = unescapeHTML(next)
 		}
 		if t.fold {
 			next = foldText(next)
-		} else if !norm.NFC.IsNormalString(next) {
+		} else {
 			next = norm.NFC.String(next)
 		}
 		if next = oneSpace(next); next == s {
-			return s, nil
-		}
-		if s = next; isASCII(s) && !t.html {
 			return s, noControls(s)
 		}
+		s = next
 	}
+	return "", &Error{Reason: "has entities within entities", Remedy: "send the text itself"}
 }
 
 // textOf takes a string, or a whole number as the digits it was written with. Anything else is no text.
@@ -152,12 +152,21 @@ func trim(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unseen(r) || unicode.IsSpace(r) })
 }
 
-// foldText is NFKC and full case folding; cases that differ only in the dot of a Turkish i stay apart.
+// foldText is NFKC and full case folding.
 func foldText(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+// foldWidth makes full-width letters and digits narrow, half-width kana wide, and folds case. Unlike NFKC it leaves ² and ① as they are:
+// in a number or code they are not 2 and 1.
+func foldWidth(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(width.Fold.String(s))))
 }
 
 // unescapeHTML reads one level of HTML entities, only those that end with their semicolon: "AT&T&copy" and "?a=1&lt=2" stay.

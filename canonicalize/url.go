@@ -21,7 +21,7 @@ func (urlType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	}
 	s := trim(v.Text)
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.Hostname() == "" || strings.ContainsAny(s, "\\ \t\"<>") {
+	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(s, "\\ \"<>") || !goodEscapes(s) {
 		return nil, &Error{Reason: "is not an absolute URL", Remedy: "write it as https://example.com/path, with spaces escaped"}
 	}
 	host, err := urlHost(u)
@@ -41,7 +41,10 @@ func (urlType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 		path, tail = rest[:i], rest[i:]
 	}
 	b.WriteString(withoutDots(normalEscapes(path)))
-	b.WriteString(strings.TrimSuffix(normalEscapes(tail), "#"))
+	if i := strings.IndexByte(tail, '#'); i == len(tail)-1 { // an empty fragment
+		tail = tail[:max(i, 0)]
+	}
+	b.WriteString(normalEscapes(tail))
 	return appendQuoted(dst, b.String()), nil
 }
 
@@ -55,11 +58,11 @@ func indexAny(s, chars string) int {
 // urlHost returns host and port, the latter only where it is not the scheme's own.
 func urlHost(u *url.URL) (string, error) {
 	name := u.Hostname()
-	if ip, err := netip.ParseAddr(name); err == nil {
+	if ip, err := netip.ParseAddr(name); err == nil && ip.Zone() == "" {
 		if name = ip.String(); ip.Is6() {
 			name = "[" + name + "]"
 		}
-	} else if name, err = hostName(strings.TrimSuffix(name, ".")); err != nil {
+	} else if name, err = hostName(name); err != nil {
 		return "", err
 	}
 	port := u.Port()
@@ -76,6 +79,21 @@ func urlHost(u *url.URL) (string, error) {
 	return name + ":" + port, nil
 }
 
+// goodEscapes reports whether two hexadecimal digits follow every %.
+func goodEscapes(s string) bool {
+	for i := range len(s) {
+		if s[i] == '%' {
+			if len(s) < i+3 {
+				return false
+			}
+			if _, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // normalEscapes escapes what is not ASCII (in NFC), unescapes letters, digits, - . _ ~, and writes the other escapes in upper case.
 func normalEscapes(s string) string {
 	const hex = "0123456789ABCDEF"
@@ -85,13 +103,9 @@ func normalEscapes(s string) string {
 	out := make([]byte, 0, len(s)+16)
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		escaped := c == '%' && i+2 < len(s)
+		escaped := c == '%'
 		if escaped {
-			n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-			if err != nil {
-				out = append(out, c)
-				continue
-			}
+			n, _ := strconv.ParseUint(s[i+1:i+3], 16, 8)
 			c, i = byte(n), i+2
 		}
 		switch {

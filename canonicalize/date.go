@@ -4,8 +4,8 @@ import "time"
 
 // dateType reads a day, a month or a year.
 type dateType struct {
-	unit string // "date", "month" or "year"
-	zone *time.Location
+	unit  string // "date", "month" or "year"
+	zone  *time.Location
 	order string
 }
 

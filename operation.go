@@ -1,7 +1,9 @@
 package agentgw
 
 import (
+	"crypto/sha256"
 	"encoding/base32"
+	"encoding/hex"
 	"fmt"
 	"strings"
 )
@@ -36,6 +38,18 @@ type Field struct {
 	Role  Role
 	Raw   string // as it came: JSON text; "" where absent
 	Canon string // canonical JSON text; "" where absent or null
+}
+
+// maxKept is how long a canonical value the ledger keeps as it is, in bytes.
+const maxKept = 256
+
+// Kept is what the ledger keeps of the canonical value: the value itself, or the SHA-256 of a long one. Equal values have equal Kepts.
+func (f Field) Kept() string {
+	if len(f.Canon) <= maxKept {
+		return f.Canon
+	}
+	sum := sha256.Sum256([]byte(f.Canon))
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Role says what a field does for identity.

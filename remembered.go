@@ -4,13 +4,16 @@ import "time"
 
 // Remembered is all that a judgement sees of the ledger. What is nil is not there.
 type Remembered struct {
-	Now    time.Time // the store's clock
-	Own    *Effect   // the operation's own record
-	Bound  *Binding  // what the caller's key is bound to, while that is unfinished or retained
-	Entity *Entity
-	Holder *Effect // who holds the entity, where that is another effect
-	Token  *Token  // a repeat token that was read and is bound to this principal and these arguments
-	State  *string // the entity's state as a tool tells it; nil: the ledger's own
+	Now      time.Time // the store's clock
+	Own      *Effect   // the operation's own record
+	Bound    *Binding  // what the caller's key is bound to, while that is unfinished or retained
+	Entity   *Entity
+	Holder   *Effect    // who holds the entity or the lock, where that is another effect
+	Held     string     // what Holder holds, for people: "order A-1042"
+	Spent    *time.Time // the operation's budget is spent until then
+	Elements []*Effect  // `each`: what is remembered of every element, nil where nothing stands
+	Token    *Token     // a repeat token that was read and is bound to this principal and these arguments
+	State    *string    // the entity's state as a tool tells it; nil: the ledger's own
 }
 
 // Binding is what a caller's key is bound to: one ordinal of one effect.

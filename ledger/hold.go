@@ -1,0 +1,310 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"agentgw"
+)
+
+// A claim may need records in other partitions: the lock of a resource, the binding of the caller's key, a place in a budget, the
+// elements of a batch. Each such record names the effect and its claim, and counts only while the effect says the same. So whoever
+// meets another's record looks at that effect first, and a record that was left behind by a crash is simply taken over.
+
+// need is one such record on its way to being held.
+type need struct {
+	agentgw.Hold
+	name    string
+	element int                // index into Elements; -1
+	op      *agentgw.Operation // the batch, or the operation itself
+	found   Record             // as last seen; Version 0: absent
+	before  Record             // what stood there before it was ours
+	vacant  bool               // found names another, who has been looked at and no longer counts
+	mine    bool
+}
+
+// names of records outside of effects' partitions.
+const (
+	nameKey    = "k"
+	nameLock   = "l"
+	nameBudget = "b"
+	nameEntity = "s"
+)
+
+// needs lists what a claim of op must hold elsewhere; none for an effect of one partition.
+func needs(op *agentgw.Operation) []*need {
+	var all []*need
+	add := func(p agentgw.Partition, name, of string, element int) {
+		if p != "" {
+			all = append(all, &need{Hold: agentgw.Hold{Kind: p[0], Partition: p, Of: of}, name: name, element: element, op: op})
+		}
+	}
+	add(op.CallerKey, nameKey, "", -1)
+	add(op.Lock, nameLock, op.LockOf, -1)
+	add(op.Limit, nameBudget, "", -1)
+	for i := range op.Elements {
+		add(op.Elements[i].ID.Partition, op.Elements[i].ID.Record(), "", i)
+	}
+	return all
+}
+
+func holdName(h agentgw.Hold) string {
+	switch h.Kind {
+	case agentgw.PartitionCallerKey:
+		return nameKey
+	case agentgw.PartitionLock:
+		return nameLock
+	case agentgw.PartitionLimit:
+		return nameBudget
+	}
+	return string(h.Partition) // an element alone in its partition: "e" and its key
+}
+
+// holder is what a lock, or a caller's key, names.
+type holder struct {
+	ID      agentgw.EffectID
+	Claim   uint64 // lock: the claim. caller's key: the effect's Base
+	Ordinal int
+}
+
+func (h holder) encode() []byte {
+	b := texts(h.ID.String())
+	b = binary.BigEndian.AppendUint64(b, h.Claim)
+	return binary.AppendUvarint(b, uint64(h.Ordinal))
+}
+
+func decodeHolder(b []byte) (h holder, err error) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n+8 >= uint64(len(b)-k)+1 {
+		return h, errTorn
+	}
+	if h.ID, err = agentgw.ParseEffectID(string(b[k : k+int(n)])); err != nil {
+		return h, err
+	}
+	b = b[k+int(n):]
+	h.Claim = binary.BigEndian.Uint64(b)
+	ordinal, _ := binary.Uvarint(b[8:])
+	h.Ordinal = int(ordinal)
+	return h, nil
+}
+
+// take is the value that makes the record e's, and whether it may be written over what was found. The limit's value counts e's effects.
+func (n *need) take(e *agentgw.Effect, now time.Time) (value []byte, ok bool, err error) {
+	switch n.Kind {
+	case agentgw.PartitionCallerKey, agentgw.PartitionLock:
+		mine := holder{ID: e.ID, Claim: e.Claim}
+		if n.Kind == agentgw.PartitionCallerKey {
+			mine.Claim, mine.Ordinal = e.Base, e.Ordinal
+		}
+		if n.found.Version != 0 && !n.vacant {
+			h, err := decodeHolder(n.found.Value)
+			if err != nil || h.ID != e.ID {
+				return nil, false, err
+			}
+		}
+		return mine.encode(), true, nil
+	case agentgw.PartitionLimit:
+		b, err := decodeBudget(n.found.Value)
+		if err != nil {
+			return nil, false, err
+		}
+		return b.reserve(e, max(1, len(n.op.Elements)), n.op.Rule.Limit, now)
+	}
+	el := n.op.Elements[n.element]
+	if n.found.Version != 0 && !n.vacant {
+		return nil, false, nil
+	}
+	return encodeEffect(elementOf(e, &el)), true, nil
+}
+
+// elementOf is the record of a batch's element while the batch is under way: the batch's own state decides.
+func elementOf(batch *agentgw.Effect, el *agentgw.Operation) *agentgw.Effect {
+	return &agentgw.Effect{
+		ID: el.ID, Operation: batch.Operation, Tenant: batch.Tenant, Principal: batch.Principal, Context: batch.Context, Digest: el.Digest,
+		State: agentgw.StateClaimed, Claim: batch.Claim, Batch: batch.ID, Ordinal: 1, Base: batch.Claim, Attempt: 1, Lease: batch.Lease,
+		Fields: remember(el.Fields), TTL: batch.TTL, Sliding: batch.Sliding, Tomb: batch.Tomb, Keep: agentgw.KeepNothing, Linger: batch.Linger,
+	}
+}
+
+// done is what becomes of a held record when its effect e is settled: a change, or none where the record is not e's (any more).
+func done(h agentgw.Hold, r Record, e *agentgw.Effect, outcome agentgw.Outcome, now time.Time) (Change, bool) {
+	if r.Version == 0 || outcome == agentgw.Indeterminate {
+		return Change{}, false
+	}
+	c := Change{Name: r.Name, Want: r.Version}
+	switch h.Kind {
+	case agentgw.PartitionCallerKey:
+		k, err := decodeHolder(r.Value)
+		if err != nil || k.ID != e.ID || k.Claim != e.Base || k.Ordinal != e.Ordinal {
+			return c, false
+		}
+		if outcome == agentgw.Succeeded {
+			c.Value, c.Keep = r.Value, e.TTL+e.Tomb
+		}
+		return c, true
+	case agentgw.PartitionLock:
+		k, err := decodeHolder(r.Value)
+		return c, err == nil && k.ID == e.ID && k.Claim == e.Claim
+	case agentgw.PartitionLimit:
+		b, err := decodeBudget(r.Value)
+		if err != nil || !b.settle(e, outcome, now) {
+			return c, false
+		}
+		c.Value, c.Keep = b.encode(), b.Per+time.Minute
+		return c, true
+	}
+	el, err := decodeEffect(h.Partition, r, now)
+	if err != nil || el.Claim != e.Claim || el.Batch != e.ID {
+		return c, false
+	}
+	if outcome == agentgw.Failed {
+		return c, true
+	}
+	el.State, el.Settled, el.Expires, el.Gone = agentgw.StateSucceeded, time.Time{}, time.Time{}, time.Time{}
+	c.Value, c.Keep = encodeEffect(el), el.TTL+el.Tomb
+	return c, true
+}
+
+// budget is the record of a limit: what is reserved, and how much was done in each slice of the window. A slice is a 64th of the
+// window, so an effect may count up to a 64th too long, never too short.
+type budget struct {
+	Per      time.Duration
+	Reserved []reservation
+	Slices   []slice
+}
+
+type reservation struct {
+	ID    agentgw.EffectID
+	Claim uint64
+	At    time.Time
+	Count int
+}
+
+type slice struct {
+	Index int64 // time in units of Per/64
+	Count int
+}
+
+const slicesPerWindow = 64
+
+func (b *budget) encode() []byte {
+	out := binary.AppendUvarint(nil, uint64(b.Per))
+	out = binary.AppendUvarint(out, uint64(len(b.Slices)))
+	for _, s := range b.Slices {
+		out = binary.AppendUvarint(binary.AppendUvarint(out, uint64(s.Index)), uint64(s.Count))
+	}
+	for _, r := range b.Reserved {
+		out = append(out, texts(r.ID.String())...)
+		out = binary.BigEndian.AppendUint64(out, r.Claim)
+		out = binary.AppendUvarint(binary.AppendUvarint(out, micros(r.At)), uint64(r.Count))
+	}
+	return out
+}
+
+func decodeBudget(v []byte) (b budget, err error) {
+	if len(v) == 0 {
+		return b, nil
+	}
+	torn := false
+	num := func() uint64 {
+		n, k := binary.Uvarint(v)
+		if k <= 0 {
+			torn = true
+			return 0
+		}
+		v = v[k:]
+		return n
+	}
+	b.Per = time.Duration(num())
+	for n := num(); n > 0 && !torn; n-- {
+		b.Slices = append(b.Slices, slice{Index: int64(num()), Count: int(num())})
+	}
+	for len(v) > 0 && !torn {
+		var r reservation
+		n := num()
+		if n+8 > uint64(len(v)) {
+			return b, errTorn
+		}
+		if r.ID, err = agentgw.ParseEffectID(string(v[:n])); err != nil {
+			return b, err
+		}
+		r.Claim = binary.BigEndian.Uint64(v[n:])
+		v = v[n+8:]
+		r.At, r.Count = fromMicros(num()), int(num())
+		b.Reserved = append(b.Reserved, r)
+	}
+	if torn {
+		return b, errTorn
+	}
+	return b, nil
+}
+
+func (b *budget) width() time.Duration { return max(b.Per/slicesPerWindow, time.Microsecond) }
+
+// trim forgets what is older than the window.
+func (b *budget) trim(now time.Time) {
+	b.Slices = slices.DeleteFunc(b.Slices, func(s slice) bool {
+		return !now.Before(time.UnixMicro((s.Index + 1) * b.width().Microseconds()).Add(b.Per))
+	})
+	b.Reserved = slices.DeleteFunc(b.Reserved, func(r reservation) bool { return !now.Before(r.At.Add(b.Per)) })
+}
+
+func (b *budget) count() (n int) {
+	for _, s := range b.Slices {
+		n += s.Count
+	}
+	for _, r := range b.Reserved {
+		n += r.Count
+	}
+	return n
+}
+
+// reserve counts e against the limit before it is sent; false where the budget is spent. An effect that is tried again while in doubt
+// still has its place.
+func (b *budget) reserve(e *agentgw.Effect, n int, limit *agentgw.Budget, now time.Time) ([]byte, bool, error) {
+	b.Per = limit.Per
+	b.trim(now)
+	b.Reserved = slices.DeleteFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID && r.Claim != e.Claim })
+	if b.count()+n > limit.Count {
+		return nil, false, nil
+	}
+	b.Reserved = append(b.Reserved, reservation{ID: e.ID, Claim: e.Claim, At: now, Count: n})
+	return b.encode(), true, nil
+}
+
+// settle turns e's reservation into a count, or returns it.
+func (b *budget) settle(e *agentgw.Effect, outcome agentgw.Outcome, now time.Time) bool {
+	i := slices.IndexFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID && r.Claim == e.Claim })
+	if i < 0 {
+		return false
+	}
+	r := b.Reserved[i]
+	b.Reserved = slices.Delete(b.Reserved, i, i+1)
+	b.trim(now)
+	if outcome == agentgw.Succeeded {
+		index := r.At.UnixMicro() / b.width().Microseconds()
+		if at := slices.IndexFunc(b.Slices, func(s slice) bool { return s.Index == index }); at >= 0 {
+			b.Slices[at].Count += r.Count
+		} else {
+			b.Slices = append(b.Slices, slice{Index: index, Count: r.Count})
+		}
+	}
+	return true
+}
+
+// freeAt is when the oldest of what is counted leaves the window.
+func (b *budget) freeAt() time.Time {
+	var first time.Time
+	for _, r := range b.Reserved {
+		if t := r.At.Add(b.Per); first.IsZero() || t.Before(first) {
+			first = t
+		}
+	}
+	for _, s := range b.Slices {
+		if t := time.UnixMicro((s.Index + 1) * b.width().Microseconds()).Add(b.Per).UTC(); first.IsZero() || t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}

@@ -1,0 +1,494 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"agentgw"
+)
+
+// Records are packed: a format byte, then (tag, length, bytes) for every member that is not zero, in the order of the tags. A reader
+// passes over tags that it does not know, so that a gateway of the next release may share a ledger with this one.
+const formatEffect = 1
+
+const (
+	tagOperation = iota + 1
+	tagTenant
+	tagPrincipal
+	tagAgent
+	tagRun
+	tagTask
+	tagCallID
+	tagDigest
+	tagState
+	tagFence
+	tagClaim
+	tagGeneration
+	tagOrdinal
+	tagBase
+	tagRepeat
+	tagAttempt
+	tagSend
+	tagFirstSeen
+	tagClaimed
+	tagSettled
+	tagLease
+	tagExpires
+	tagGone
+	tagField
+	tagArguments
+	tagAnswer
+	tagWhy
+	tagEvidence
+	tagHold
+	tagEntity
+	tagMove
+	tagNonce
+	tagBatch
+	tagTTL
+	tagSliding
+	tagTomb
+	tagKeep
+	tagLinger
+	tagApart
+	tagTo
+	tagPrior
+	tagNewer
+	tagPending
+	tagNearID
+	tagNearField
+)
+
+// What is kept of long texts.
+const (
+	maxArguments = 8 << 10 // longer arguments are not kept
+	maxEvidence  = 8
+	packAbove    = 512 // answers and arguments above are compressed
+)
+
+var (
+	packer, _   = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28))
+)
+
+type encoder struct{ b []byte }
+
+func (w *encoder) bytes(tag byte, v []byte) {
+	w.b = binary.AppendUvarint(append(w.b, tag), uint64(len(v)))
+	w.b = append(w.b, v...)
+}
+
+func (w *encoder) text(tag byte, v string) {
+	if v != "" {
+		w.b = binary.AppendUvarint(append(w.b, tag), uint64(len(v)))
+		w.b = append(w.b, v...)
+	}
+}
+
+func (w *encoder) uint(tag byte, v uint64) {
+	if v != 0 {
+		var buf [binary.MaxVarintLen64]byte
+		w.bytes(tag, buf[:binary.PutUvarint(buf[:], v)])
+	}
+}
+
+func (w *encoder) bool(tag byte, v bool) {
+	if v {
+		w.bytes(tag, nil)
+	}
+}
+
+func (w *encoder) time(tag byte, t time.Time) {
+	if !t.IsZero() {
+		w.uint(tag, uint64(t.UnixMicro()))
+	}
+}
+
+// texts packs several texts into one value.
+func texts(parts ...string) []byte {
+	var b []byte
+	for _, p := range parts {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	return b
+}
+
+func splitTexts(b []byte) ([]string, error) {
+	var parts []string
+	for len(b) > 0 {
+		n, k := binary.Uvarint(b)
+		if k <= 0 || n > uint64(len(b)-k) {
+			return nil, errTorn
+		}
+		parts = append(parts, string(b[k:k+int(n)]))
+		b = b[k+int(n):]
+	}
+	return parts, nil
+}
+
+var errTorn = fmt.Errorf("a record is torn or of another program")
+
+// encodeEffect packs e. Version, Updated, Now and ID are the store's and the address's. Times that are zero are read back as the time
+// of the write, a zero fence as its version: what a claim from nothing cannot know before it is written.
+func encodeEffect(e *agentgw.Effect) []byte {
+	w := encoder{b: make([]byte, 0, 512)}
+	w.b = append(w.b, formatEffect)
+	w.text(tagOperation, e.Operation)
+	w.text(tagTenant, e.Tenant)
+	w.text(tagPrincipal, e.Principal)
+	w.text(tagAgent, e.Context.Agent)
+	w.text(tagRun, e.Context.Run)
+	w.text(tagTask, e.Context.Task)
+	w.text(tagCallID, e.Context.CallID)
+	w.bytes(tagDigest, e.Digest[:])
+	w.text(tagState, string(e.State))
+	w.uint(tagFence, e.Fence)
+	w.uint(tagClaim, e.Claim)
+	w.uint(tagGeneration, e.Generation)
+	w.uint(tagOrdinal, uint64(e.Ordinal))
+	w.uint(tagBase, e.Base)
+	w.bool(tagRepeat, e.Repeat)
+	w.uint(tagAttempt, uint64(e.Attempt))
+	for _, t := range e.Sends {
+		w.b = binary.AppendUvarint(append(w.b, tagSend), 8)
+		w.b = binary.BigEndian.AppendUint64(w.b, micros(t))
+	}
+	w.time(tagFirstSeen, e.FirstSeen)
+	w.time(tagClaimed, e.Claimed)
+	w.time(tagSettled, e.Settled)
+	w.uint(tagLease, uint64(e.Lease))
+	w.time(tagExpires, e.Expires)
+	w.time(tagGone, e.Gone)
+	for _, f := range e.Fields {
+		w.bytes(tagField, texts(f.Name, string(rune('0'+f.Role)), f.Canon))
+	}
+	if len(e.Arguments) > 0 {
+		w.bytes(tagArguments, pack(e.Arguments))
+	}
+	if e.Answer != nil {
+		w.bytes(tagAnswer, encodeAnswer(e.Answer))
+	}
+	w.text(tagWhy, e.Why)
+	for _, v := range e.Evidence {
+		w.text(tagEvidence, v)
+	}
+	for _, h := range e.Holds {
+		w.bytes(tagHold, texts(string(h.Partition), h.Of))
+	}
+	w.text(tagEntity, string(e.Entity))
+	w.uint(tagMove, e.Move)
+	w.text(tagNonce, e.Nonce)
+	w.text(tagBatch, e.Batch.String())
+	w.uint(tagTTL, uint64(e.TTL))
+	w.bool(tagSliding, e.Sliding)
+	w.uint(tagTomb, uint64(e.Tomb))
+	w.text(tagKeep, e.Keep)
+	w.uint(tagLinger, uint64(e.Linger))
+	w.bool(tagApart, e.Apart)
+	w.text(tagTo, e.To)
+	w.bool(tagPrior, e.Prior)
+	w.text(tagNewer, e.Newer)
+	w.text(tagPending, e.Pending)
+	if e.NearTo != nil {
+		w.text(tagNearID, e.NearTo.ID.String())
+		for _, f := range e.NearTo.Fields {
+			w.text(tagNearField, f)
+		}
+	}
+	return w.b
+}
+
+func micros(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(t.UnixMicro())
+}
+
+func fromMicros(n uint64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(n)).UTC()
+}
+
+// decodeEffect unpacks a stored effect; what only the write could know is filled in from the record.
+func decodeEffect(p agentgw.Partition, r Record, now time.Time) (*agentgw.Effect, error) {
+	e := &agentgw.Effect{Version: r.Version, Updated: r.At, Now: now, ID: addressOf(p, r.Name)}
+	if len(r.Value) == 0 || r.Value[0] != formatEffect {
+		return nil, errTorn
+	}
+	for b := r.Value[1:]; len(b) > 0; {
+		tag := b[0]
+		n, k := binary.Uvarint(b[1:])
+		if k <= 0 || n > uint64(len(b)-1-k) {
+			return nil, errTorn
+		}
+		v := b[1+k : 1+k+int(n)]
+		b = b[1+k+int(n):]
+		if err := decodeMember(e, tag, v); err != nil {
+			return nil, err
+		}
+	}
+	fill(e)
+	return e, nil
+}
+
+func decodeMember(e *agentgw.Effect, tag byte, v []byte) (err error) {
+	num, _ := binary.Uvarint(v)
+	switch tag {
+	case tagOperation:
+		e.Operation = string(v)
+	case tagTenant:
+		e.Tenant = string(v)
+	case tagPrincipal:
+		e.Principal = string(v)
+	case tagAgent:
+		e.Context.Agent = string(v)
+	case tagRun:
+		e.Context.Run = string(v)
+	case tagTask:
+		e.Context.Task = string(v)
+	case tagCallID:
+		e.Context.CallID = string(v)
+	case tagDigest:
+		copy(e.Digest[:], v)
+	case tagState:
+		e.State = agentgw.State(v)
+	case tagFence:
+		e.Fence = num
+	case tagClaim:
+		e.Claim = num
+	case tagGeneration:
+		e.Generation = num
+	case tagOrdinal:
+		e.Ordinal = int(num)
+	case tagBase:
+		e.Base = num
+	case tagRepeat:
+		e.Repeat = true
+	case tagAttempt:
+		e.Attempt = int(num)
+	case tagSend:
+		if len(v) == 8 {
+			e.Sends = append(e.Sends, fromMicros(binary.BigEndian.Uint64(v)))
+		}
+	case tagFirstSeen:
+		e.FirstSeen = fromMicros(num)
+	case tagClaimed:
+		e.Claimed = fromMicros(num)
+	case tagSettled:
+		e.Settled = fromMicros(num)
+	case tagLease:
+		e.Lease = time.Duration(num)
+	case tagExpires:
+		e.Expires = fromMicros(num)
+	case tagGone:
+		e.Gone = fromMicros(num)
+	case tagArguments:
+		e.Arguments, err = unpack(v)
+	case tagAnswer:
+		e.Answer, err = decodeAnswer(v)
+	case tagWhy:
+		e.Why = string(v)
+	case tagEvidence:
+		e.Evidence = append(e.Evidence, string(v))
+	case tagEntity:
+		e.Entity = agentgw.Partition(v)
+	case tagMove:
+		e.Move = num
+	case tagNonce:
+		e.Nonce = string(v)
+	case tagBatch:
+		e.Batch, err = agentgw.ParseEffectID(string(v))
+	case tagTTL:
+		e.TTL = time.Duration(num)
+	case tagSliding:
+		e.Sliding = true
+	case tagTomb:
+		e.Tomb = time.Duration(num)
+	case tagKeep:
+		e.Keep = string(v)
+	case tagLinger:
+		e.Linger = time.Duration(num)
+	case tagApart:
+		e.Apart = true
+	case tagTo:
+		e.To = string(v)
+	case tagPrior:
+		e.Prior = true
+	case tagNewer:
+		e.Newer = string(v)
+	case tagPending:
+		e.Pending = string(v)
+	case tagField, tagHold:
+		err = decodeTexts(e, tag, v)
+	case tagNearID, tagNearField:
+		err = decodeNear(e, tag, v)
+	}
+	return err
+}
+
+func decodeTexts(e *agentgw.Effect, tag byte, v []byte) error {
+	parts, err := splitTexts(v)
+	switch {
+	case err != nil:
+		return err
+	case tag == tagField && len(parts) == 3 && len(parts[1]) == 1:
+		e.Fields = append(e.Fields, agentgw.Field{Name: parts[0], Role: agentgw.Role(parts[1][0] - '0'), Canon: parts[2]})
+	case tag == tagHold && len(parts) == 2 && parts[0] != "":
+		e.Holds = append(e.Holds, agentgw.Hold{Kind: parts[0][0], Partition: agentgw.Partition(parts[0]), Of: parts[1]})
+	default:
+		return errTorn
+	}
+	return nil
+}
+
+func decodeNear(e *agentgw.Effect, tag byte, v []byte) error {
+	if tag == tagNearID {
+		id, err := agentgw.ParseEffectID(string(v))
+		e.NearTo = &agentgw.Near{ID: id}
+		return err
+	}
+	if e.NearTo != nil {
+		e.NearTo.Fields = append(e.NearTo.Fields, string(v))
+	}
+	return nil
+}
+
+// fill sets what a write could not know of itself: its own time and version.
+func fill(e *agentgw.Effect) {
+	at := e.Updated
+	if e.FirstSeen.IsZero() {
+		e.FirstSeen = at
+	}
+	if e.Claimed.IsZero() {
+		e.Claimed = at
+	}
+	if e.Fence == 0 {
+		e.Fence = e.Version
+	}
+	if e.Generation == 0 {
+		e.Generation = e.Fence
+	}
+	for i, t := range e.Sends {
+		if t.IsZero() {
+			e.Sends[i] = at
+		}
+	}
+	if e.State != agentgw.StateSucceeded {
+		return
+	}
+	if e.Settled.IsZero() {
+		e.Settled = at
+	}
+	if e.Expires.IsZero() {
+		e.Expires = at.Add(e.TTL)
+		e.Gone = e.Expires.Add(e.Tomb)
+	}
+}
+
+// addressOf is the effect id of a record: its name carries the key.
+func addressOf(p agentgw.Partition, name string) agentgw.EffectID {
+	if len(name) < 27 || len(p) != 27 {
+		return agentgw.EffectID{Partition: p}
+	}
+	id, err := agentgw.ParseEffectID("eff_" + string(p) + name[1:27])
+	if err != nil {
+		id, _ = agentgw.ParseEffectID("eff_" + string(p))
+	}
+	return id
+}
+
+func encodeAnswer(a *agentgw.Answer) []byte {
+	w := encoder{b: make([]byte, 0, 64+len(a.Body))}
+	w.uint(1, uint64(a.Status))
+	for _, h := range a.Header {
+		w.bytes(2, texts(h.Name, h.Value))
+	}
+	for _, h := range a.Trailer {
+		w.bytes(3, texts(h.Name, h.Value))
+	}
+	if len(a.Body) > 0 {
+		w.bytes(4, a.Body)
+	}
+	return pack(w.b)
+}
+
+func decodeAnswer(v []byte) (*agentgw.Answer, error) {
+	b, err := unpack(v)
+	if err != nil {
+		return nil, err
+	}
+	a := &agentgw.Answer{}
+	for len(b) > 0 {
+		tag := b[0]
+		n, k := binary.Uvarint(b[1:])
+		if k <= 0 || n > uint64(len(b)-1-k) {
+			return nil, errTorn
+		}
+		v := b[1+k : 1+k+int(n)]
+		b = b[1+k+int(n):]
+		switch tag {
+		case 1:
+			s, _ := binary.Uvarint(v)
+			a.Status = int(s)
+		case 4:
+			a.Body = v
+		case 2, 3:
+			parts, err := splitTexts(v)
+			if err != nil || len(parts) != 2 {
+				return nil, errTorn
+			}
+			h := agentgw.Header{Name: parts[0], Value: parts[1]}
+			if tag == 2 {
+				a.Header = append(a.Header, h)
+			} else {
+				a.Trailer = append(a.Trailer, h)
+			}
+		}
+	}
+	return a, nil
+}
+
+// pack compresses what is large; the first byte says which it did.
+func pack(b []byte) []byte {
+	if len(b) <= packAbove {
+		return append([]byte{0}, b...)
+	}
+	return packer.EncodeAll(b, []byte{1})
+}
+
+func unpack(b []byte) ([]byte, error) {
+	switch {
+	case len(b) == 0:
+		return nil, errTorn
+	case b[0] == 0:
+		return b[1:], nil
+	case b[0] == 1:
+		return unpacker.DecodeAll(b[1:], nil)
+	}
+	return nil, errTorn
+}
+
+// remember keeps of an operation's fields what later calls are compared with.
+func remember(fields []agentgw.Field) []agentgw.Field {
+	kept := make([]agentgw.Field, 0, len(fields))
+	for _, f := range fields {
+		if f.Role != agentgw.RoleOther {
+			kept = append(kept, agentgw.Field{Name: f.Name, Role: f.Role, Canon: f.Kept()})
+		}
+	}
+	return kept
+}
+
+func keptArguments(b []byte) []byte {
+	if len(b) > maxArguments {
+		return nil
+	}
+	return b
+}

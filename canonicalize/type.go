@@ -41,6 +41,18 @@ var makers = map[string]func(params []string, d Defaults) (Type, error){
 	"decimal": plain(decimalType{}),
 	"enum":    newEnum,
 	"json":    plain(jsonType{}),
+
+	"address":  newAddress,
+	"country":  newCountry,
+	"date":     newDate,
+	"duration": newDuration,
+	"instant":  newInstant,
+	"money":    newMoney,
+	"month":    newMonth,
+	"name":     newName,
+	"phone":    newPhone,
+	"quantity": newQuantity,
+	"year":     newYear,
 }
 
 // TypeNames lists the names that a type expression may use, sorted.

@@ -4,10 +4,14 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"agentgw"
+	"agentgw/canonicalize"
 	"agentgw/ledger"
 	"agentgw/policy"
 )
@@ -19,46 +23,317 @@ type Options struct {
 	Sender    Sender
 	Tools     map[string]*Tool
 	Upstreams map[string]*Upstream
-	Unmatched string // "reads" (default), "pass", "deny"
-	Clock     Clock  // the real one by default; simulate brings its own
-	Observe   Observer
+	Unmatched string                                 // "reads" (default), "pass", "deny"
+	Allowed   func(principal, operation string) bool // nil: everyone may everything
+	Clock     Clock                                  // the real one by default; simulate brings its own
+	Observe   Observer                               // nil: nobody
 }
 
 // Observer is told what happened, for metrics and the decision log. Its methods must return soon.
 type Observer interface {
 	Decided(call *agentgw.Call, d *agentgw.Decision, took time.Duration)
+	// Raised tells what an operator should look at: an outcome that came too late to count, one that could not be written.
+	Raised(e *agentgw.Effect, what string)
 }
 
 // Response is a decision with what a door needs to write it.
 type Response struct {
 	*agentgw.Decision
-	Rest io.ReadCloser // see Incoming.Rest; nil on most answers
+	Rest io.ReadCloser    // see Incoming.Rest; nil on most answers
+	Live []agentgw.Header // see Incoming.Live
 }
 
 // Gateway is the whole flow. Its methods are safe for concurrent use.
-type Gateway struct{ Options }
-
-// Do carries one call. It returns a decision in every case; ctx is the caller's: when it ends before the tool's answer came, the
-// attempt goes on and its outcome is recorded.
-func (g *Gateway) Do(ctx context.Context, call *agentgw.Call) Response { panic("being written") }
-
-// Begin claims an effect for an action that the caller does itself (call.Nonce names the claim). The verdict is
-// ClaimedForCaller, with Decision.Effect carrying Fence and Lease, or a refusal.
-func (g *Gateway) Begin(ctx context.Context, call *agentgw.Call) *agentgw.Decision {
-	panic("being written")
+type Gateway struct {
+	Options
+	unsafe atomic.Pointer[string] // why the ledger must not be relied on; nil: it may
+	secret atomic.Pointer[[]byte]
 }
 
-// Renew starts the lease of a claim again. ErrStale where the fence is not the claim's any more, or the lease has lapsed.
-func (g *Gateway) Renew(ctx context.Context, tenant string, id agentgw.EffectID, fence uint64) (*agentgw.Effect, error) {
-	panic("being written")
+// New makes a gateway.
+func New(o Options) *Gateway {
+	if o.Clock == nil {
+		o.Clock = realClock{}
+	}
+	if o.Unmatched == "" {
+		o.Unmatched = "reads"
+	}
+	return &Gateway{Options: o}
 }
 
-// Complete says how a begun action ended. Saying the same again succeeds; something else is ErrStale.
-func (g *Gateway) Complete(ctx context.Context, tenant string, id agentgw.EffectID, fence uint64, res agentgw.Result) (*agentgw.Effect, error) {
-	panic("being written")
+// Do carries one call. It returns a decision in every case. The caller's going away changes nothing: what was begun is ended and
+// recorded on a context of its own.
+func (g *Gateway) Do(ctx context.Context, call *agentgw.Call) Response {
+	ctx = context.WithoutCancel(ctx)
+	start := g.Clock.Now()
+	res := g.do(ctx, call)
+	if g.Observe != nil {
+		g.Observe.Decided(call, res.Decision, g.Clock.Now().Sub(start))
+	}
+	return res
 }
 
-// Effect shows one effect of a tenant; ledger.ErrNotFound where there is none, or it is another tenant's.
-func (g *Gateway) Effect(ctx context.Context, tenant string, id agentgw.EffectID) (*agentgw.Effect, error) {
-	panic("being written")
+func (g *Gateway) do(ctx context.Context, call *agentgw.Call) Response {
+	p, refusal := g.plan(call)
+	if refusal != nil {
+		return Response{Decision: refusal}
+	}
+	if p.op == nil {
+		return g.pass(ctx, p)
+	}
+	found, refusal := g.ask(ctx, p)
+	switch {
+	case refusal != nil:
+		return Response{Decision: refusal}
+	case found.Verdict != agentgw.Executed || call.Mode == agentgw.Check:
+		return Response{Decision: g.decision(ctx, p, found)}
+	}
+	return g.attempt(ctx, p, found)
+}
+
+// plan is a call that was read: what it asks for, and by which rules it is judged.
+type plan struct {
+	call *agentgw.Call
+	args canonicalize.Value
+	def  *policy.Operation  // nil: no operation matches, and it may pass
+	op   *agentgw.Operation // nil: nothing to claim
+}
+
+// plan reads a call. The decision is a refusal: rejected or denied.
+func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
+	p := &plan{call: call}
+	if call.Tool != "" && g.Tools[call.Tool] == nil {
+		return nil, rejected("There is no tool %q. GET /v1/tools lists them.", call.Tool)
+	}
+	var err error
+	if p.args, call.Arguments, err = g.read(call); err != nil {
+		return nil, rejected("The arguments cannot be read: %v.", err)
+	}
+	if p.def, err = g.Policy.Match(call, p.args); err != nil {
+		return nil, rejected("%v.", err)
+	}
+	if p.def == nil {
+		return p, g.unmatched(call)
+	}
+	if g.Allowed != nil && !g.Allowed(call.Principal, p.def.Name) {
+		return nil, &agentgw.Decision{Verdict: agentgw.Denied, Operation: p.def.Name}
+	}
+	if tool := g.Tools[call.Tool]; tool != nil && call.Request == nil {
+		if err := tool.Fits(p.args); err != nil {
+			return nil, rejected("%v.", err)
+		}
+	}
+	if p.def.Reads() {
+		return p, nil
+	}
+	op, err := p.def.Spec.Operation(&p.def.Rule, call, p.args)
+	switch {
+	case err != nil && errors.Is(err, canonicalize.ErrMissing) && p.def.Missing == agentgw.MissingPass:
+		return p, nil
+	case err != nil:
+		d := rejected("%v.", err)
+		d.Operation = p.def.Name
+		return nil, d
+	case p.def.Pattern == agentgw.Overwrite && p.def.Spec.Newer == nil && op.Lock == "":
+		return p, nil
+	}
+	p.op = op
+	return p, nil
+}
+
+// read parses the arguments. A proxied request without any has none.
+func (g *Gateway) read(call *agentgw.Call) (canonicalize.Value, []byte, error) {
+	if call.Request != nil && len(call.Arguments) == 0 {
+		return canonicalize.Value{Kind: canonicalize.Object}, nil, nil
+	}
+	repair, decode := g.Policy.Reading(call)
+	return canonicalize.ParseArguments(call.Arguments, repair, decode)
+}
+
+// unmatched is what becomes of a call that no operation guards; nil: it passes.
+func (g *Gateway) unmatched(call *agentgw.Call) *agentgw.Decision {
+	switch g.Unmatched {
+	case "pass":
+		return nil
+	case "reads":
+		if call.Request != nil && safeMethod(call.Request.Method) || call.Request == nil && g.Tools[call.Tool].ReadOnly {
+			return nil
+		}
+	}
+	return &agentgw.Decision{Verdict: agentgw.Denied, Detail: "No policy guards this call, and it may have side effects. Nothing was sent; ask an operator to add an operation for it."}
+}
+
+func safeMethod(m string) bool { return m == "GET" || m == "HEAD" || m == "OPTIONS" }
+
+// pass sends a call that claims nothing.
+func (g *Gateway) pass(ctx context.Context, p *plan) Response {
+	d := &agentgw.Decision{Verdict: agentgw.Passed}
+	if p.def != nil {
+		d.Operation = p.def.Name
+	}
+	if p.call.Mode == agentgw.Check {
+		return Response{Decision: d}
+	}
+	in, res := g.send(ctx, p, "")
+	return respond(d, in, res)
+}
+
+// ask judges a call by the ledger and claims its effect, waiting for a running attempt as long as the policy says. The decision is a
+// refusal: the ledger or the tool that tells the state could not be asked.
+func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.Decision) {
+	if why := g.unsafe.Load(); why != nil {
+		return ledger.Finding{}, g.unavailable(p, *why)
+	}
+	a := ledger.Ask{Op: p.op, Call: p.call, Judge: policy.Judge}
+	if p.call.RepeatToken != "" {
+		a.Token = g.openToken(ctx, p)
+	}
+	if p.def.StateTool != nil {
+		state, err := g.readState(ctx, p)
+		if err != nil {
+			return ledger.Finding{}, g.unavailable(p, err.Error())
+		}
+		a.State = &state
+	}
+	deadline := g.Clock.Now().Add(p.op.Rule.Wait)
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		found, err := g.claim(ctx, p, a)
+		if err != nil {
+			return found, g.unavailable(p, err.Error())
+		}
+		if found.Verdict != agentgw.InFlight || p.call.Mode == agentgw.Check {
+			return found, nil
+		}
+		left := deadline.Sub(g.Clock.Now())
+		if left <= 0 || g.Clock.Sleep(ctx, min(pause, left)) != nil {
+			return found, nil
+		}
+	}
+}
+
+func (g *Gateway) claim(ctx context.Context, p *plan, a ledger.Ask) (ledger.Finding, error) {
+	if p.call.Mode == agentgw.Check {
+		return g.Ledger.Look(ctx, a)
+	}
+	found, err := g.Ledger.Claim(ctx, a)
+	var unsure *ledger.Unsure
+	if errors.As(err, &unsure) {
+		g.until(ctx, p.op.ID, "a claim that may stand though nothing was sent", unsure.Withdraw)
+	}
+	return found, err
+}
+
+func (g *Gateway) unavailable(p *plan, why string) *agentgw.Decision {
+	return &agentgw.Decision{Verdict: agentgw.Unavailable, Operation: p.def.Name,
+		Detail: fmt.Sprintf("It cannot be told whether this was done before (%s). Nothing was sent; try this same call again later.", why)}
+}
+
+// attempt sends a claimed call and settles it.
+func (g *Gateway) attempt(ctx context.Context, p *plan, found ledger.Finding) Response {
+	claim := found.Claim
+	d := &agentgw.Decision{Verdict: agentgw.Executed, Operation: p.def.Name, Canonical: p.op.Fields}
+	if p.op.Rule.Pattern == agentgw.Overwrite {
+		d.Verdict = agentgw.Passed
+	}
+	stop := g.keep(ctx, claim)
+	in, res := g.send(ctx, p, g.upstreamKey(p, claim.Effect))
+	stop()
+	kept := res
+	if in != nil && in.Rest != nil || p.op.Rule.Keep == agentgw.KeepNothing {
+		kept.Answer = nil
+	}
+	d.Effect = g.settle(ctx, claim, kept)
+	if d.Verdict == agentgw.Passed {
+		d.Effect = nil
+	}
+	return respond(d, in, res)
+}
+
+// respond completes a decision with how its attempt ended.
+func respond(d *agentgw.Decision, in *Incoming, res agentgw.Result) Response {
+	d.Outcome, d.NeverSent, d.Answer = res.Outcome, res.NeverSent, res.Answer
+	if in == nil {
+		d.Detail = detailOf(d, res.Why)
+		return Response{Decision: d}
+	}
+	return Response{Decision: d, Rest: in.Rest, Live: in.Live}
+}
+
+func detailOf(d *agentgw.Decision, why string) string {
+	switch {
+	case d.NeverSent:
+		return fmt.Sprintf("The tool could not be reached (%s); nothing was sent. Make this same call again later.", why)
+	case d.Verdict == agentgw.Passed:
+		return fmt.Sprintf("The tool's answer was lost (%s).", why)
+	}
+	return fmt.Sprintf("The call was sent and its answer was lost (%s). It may have had its effect: do not try another way; make this same call again, or ask an operator.", why)
+}
+
+// send carries one attempt to the tool and classifies what came back. The policy's timeout, else the upstream's, else ten minutes ends
+// it. in is nil where no whole answer came.
+func (g *Gateway) send(ctx context.Context, p *plan, key string) (*Incoming, agentgw.Result) {
+	out := &Outgoing{Call: p.call, Args: p.args, Key: key, MaxBytes: defaultMaxAnswer}
+	timeout := g.timeout(p)
+	if p.def != nil && p.def.MaxAnswer > 0 {
+		out.MaxBytes = p.def.MaxAnswer
+	}
+	ctx, cancel := g.Clock.WithTimeout(ctx, timeout)
+	in, err := g.Sender.Send(ctx, out)
+	if in == nil || in.Rest == nil {
+		cancel()
+	} else {
+		in.Rest = &cancelling{in.Rest, cancel}
+	}
+	if err != nil {
+		var s *SendError
+		if errors.As(err, &s) && !s.Sent {
+			return nil, agentgw.Result{Outcome: agentgw.Failed, NeverSent: true, Why: err.Error()}
+		}
+		return nil, agentgw.Result{Outcome: agentgw.Indeterminate, Why: err.Error()}
+	}
+	res := agentgw.Result{Answer: in.Answer}
+	view := &policy.ResultView{Call: p.call, Args: p.args, Status: in.Answer.Status, Headers: in.Answer.Header, Body: in.Answer.Body, IsError: in.IsError}
+	if p.def != nil {
+		res.Outcome, res.Why = p.def.Outcome(view)
+	} else {
+		res.Outcome, res.Why = policy.DefaultOutcome(view)
+	}
+	return in, res
+}
+
+const (
+	defaultMaxAnswer = 4 << 20
+	defaultTimeout   = 10 * time.Minute
+)
+
+func (g *Gateway) timeout(p *plan) time.Duration {
+	if p.def != nil && p.def.Timeout > 0 {
+		return p.def.Timeout
+	}
+	if u := g.upstream(p.call); u != nil && u.Timeout > 0 {
+		return u.Timeout
+	}
+	return defaultTimeout
+}
+
+// upstream is where the call goes; nil where no upstream is configured for it.
+func (g *Gateway) upstream(call *agentgw.Call) *Upstream {
+	if call.Request != nil {
+		return g.Upstreams[call.Request.Upstream]
+	}
+	if t := g.Tools[call.Tool]; t != nil {
+		return g.Upstreams[t.Upstream]
+	}
+	return nil
+}
+
+// cancelling ends the attempt's context once what is left of a large answer was copied.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Close() error {
+	defer c.cancel()
+	return c.ReadCloser.Close()
 }

@@ -46,6 +46,8 @@ type Incoming struct {
 	IsError bool // MCP: the tool says of itself that it failed
 	// Rest is what follows Answer.Body where the answer was larger than MaxBytes; the door copies and closes it. nil otherwise.
 	Rest io.ReadCloser
+	// Live are headers for the caller of this attempt alone (Date, Set-Cookie): they are never kept.
+	Live []agentgw.Header
 }
 
 // SendError says that no (whole) answer came, and whether the tool may have got the request.

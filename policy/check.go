@@ -42,7 +42,7 @@ func (o *operationReader) check() {
 }
 
 func ofItem(f *canonicalize.Field) bool {
-	return slices.ContainsFunc(f.Args(), func(p canonicalize.Path) bool { return p.Root() == "item" })
+	return slices.ContainsFunc(f.Args(), func(p canonicalize.Path) bool { return p.Root() == canonicalize.Item })
 }
 
 func (o *operationReader) checkTransition() {
@@ -150,7 +150,7 @@ func (o *operationReader) budget(n *yaml.Node, what string, most int) *agentgw.B
 	m := o.members(n, what, form, known...)
 	for _, name := range known {
 		if m[name] != nil && notYet[what+": "+name] {
-			o.fault(m[name], "limit by "+form, "%s: %s is not supported yet", what, name)
+			o.fault(m[name], "write "+what+": "+form, "%s: %s is not yet supported", what, name)
 			return nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -63,6 +64,9 @@ type sight struct {
 // expression compiles the CEL text of a scalar; want is nil where any type will do. What is wrong with it becomes faults at their places
 // in the file.
 func (r *reader) expression(n *yaml.Node, member string, want *cel.Type, sees sight) *expression {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return nil // it has been refused
+	}
 	if n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!bool" || n.ShortTag() == "!!int" || n.ShortTag() == "!!float") && want == nil {
 		// arguments: {page: 1} is a CEL literal as it stands
 	} else if n.Kind != yaml.ScalarNode || strings.TrimSpace(n.Value) == "" || n.ShortTag() == "!!null" {
@@ -76,7 +80,10 @@ func (r *reader) expression(n *yaml.Node, member string, want *cel.Type, sees si
 	}
 	compiled, issues := env.Compile(n.Value)
 	if issues != nil && issues.Err() != nil {
-		for _, e := range issues.Errors() {
+		for i, e := range issues.Errors() {
+			if i > 0 && strings.HasPrefix(e.Message, "Syntax error") {
+				break // what follows a syntax error comes from it
+			}
 			line, col := r.locate(n, e.Location.Line(), e.Location.Column())
 			r.faultAt(line, col, celRemedy(e.Message), "%s: %s", member, e.Message)
 		}
@@ -95,7 +102,7 @@ func (r *reader) expression(n *yaml.Node, member string, want *cel.Type, sees si
 		r.fault(n, "", "%s: %v", member, err)
 		return nil
 	}
-	return &expression{member, r.place(n), n.Value, program, compiled}
+	return &expression{member, r.mark(n).String(), n.Value, program, compiled}
 }
 
 // newProgram bounds what loops may cost; without one, an expression costs what its text costs, and counting would triple that.
@@ -110,6 +117,9 @@ func newProgram(env *cel.Env, compiled *cel.Ast, loops bool) (cel.Program, error
 func celRemedy(message string) string {
 	if strings.Contains(message, "recognition error at: '= '") {
 		return "equality is written =="
+	}
+	if strings.Contains(message, "recognition error") && strings.ContainsFunc(message, func(c rune) bool { return c > unicode.MaxASCII }) {
+		return "a name that is not ASCII is written args['支払い']"
 	}
 	if strings.HasPrefix(message, "undeclared reference") && !strings.Contains(message, "did you mean") {
 		return "expressions see args, fields, context, principal and request, and result where an answer is judged"

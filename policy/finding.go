@@ -70,7 +70,8 @@ func oneOf(names []string) string {
 
 // nearest is the candidate that takes the fewest edits to reach, "" where all are too far to be a slip of the pen.
 func nearest(name string, candidates []string) string {
-	best, bestAt := "", 1+max(1, len([]rune(name))/3)
+	length := len([]rune(name))
+	best, bestAt := "", 1+max(1, min(2, length/2), length/3)
 	for _, c := range candidates {
 		if d := edits(strings.ToLower(name), strings.ToLower(c)); d < bestAt {
 			best, bestAt = c, d

@@ -127,7 +127,7 @@ type loader struct {
 	env        Env
 	found      []Finding
 	entities   map[string]*EntityType
-	places     map[string]string // where an entity or operation was named first
+	places     map[string]mark // where an entity or operation was named first
 	entityList []string
 	pending    []pending
 	operations []*operationReader
@@ -140,7 +140,7 @@ type pending struct {
 }
 
 func newLoader(env Env) *loader {
-	return &loader{env: env, entities: map[string]*EntityType{}, places: map[string]string{}}
+	return &loader{env: env, entities: map[string]*EntityType{}, places: map[string]mark{}}
 }
 
 // file reads one file's members.
@@ -194,13 +194,13 @@ func (l *loader) isNew(r *reader, what string, p pair) bool {
 		r.fault(p.key, "use letters, digits, dots, dashes and underscores", "%q cannot name an %s", p.name, what)
 	}
 	at := what + " " + p.name
-	if first := l.places[at]; first != "" {
-		if first != r.place(p.key) { // in one file it is a duplicate key, and has been said
+	if first, ok := l.places[at]; ok {
+		if first.file != r.src.Name { // in one file it is a duplicate key, and has been said
 			r.fault(p.key, "rename one of them", "%s is already defined at %s", at, first)
 		}
 		return false
 	}
-	l.places[at] = r.place(p.key)
+	l.places[at] = r.mark(p.key)
 	return true
 }
 

@@ -96,21 +96,28 @@ func (p *Policy) MatchRoute(method, upstream, path string) ([]*Operation, map[st
 	return found, params, nil
 }
 
-// Match finds the operation that guards a call, by its tool's name and by its HTTP request where it has one; nil where none does.
+// Candidates are the operations that may guard a call, by its tool's name and by its HTTP request where it has one, `when` not yet asked.
+// The error is MatchRoute's.
+func (p *Policy) Candidates(call *agentgw.Call) ([]*Operation, error) {
+	var candidates []*Operation
+	if call.Tool != "" {
+		candidates = p.index.tools[call.Tool]
+	}
+	if call.Request == nil {
+		return candidates, nil
+	}
+	routed, _, err := p.MatchRoute(call.Request.Method, call.Request.Upstream, call.Request.Path)
+	return union(candidates, routed), err
+}
+
+// Match finds the operation that guards a call; nil where none does.
 //
 // Operations whose `when` is true win over those without one. Two that are left, a `when` that cannot be decided, and a path that cannot
 // be read are a *canonicalize.Error that names the operations: the call is rejected, for "no match" would be a way past the guard.
 func (p *Policy) Match(call *agentgw.Call, args canonicalize.Value) (*Operation, error) {
-	candidates := p.index.tools[call.Tool]
-	if call.Tool == "" {
-		candidates = nil
-	}
-	if call.Request != nil {
-		routed, _, err := p.MatchRoute(call.Request.Method, call.Request.Upstream, call.Request.Path)
-		if err != nil {
-			return nil, err
-		}
-		candidates = union(candidates, routed)
+	candidates, err := p.Candidates(call)
+	if err != nil {
+		return nil, err
 	}
 	var plain, chosen []*Operation
 	sees := evaluation{call: call, args: args}

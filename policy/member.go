@@ -115,7 +115,7 @@ func words(at func(*agentgw.Rule) *string, name string, all ...string) func(*ope
 		word := at(&o.op.Rule)
 		*word = o.word(n, name, *word, all...)
 		if notYet[name+": "+*word] {
-			o.fault(n, "leave it out", "%s: %s is not supported yet", name, *word)
+			o.fault(n, "leave it out", "%s: %s is not yet supported", name, *word)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (r *reader) duration(n *yaml.Node, what string, least, most time.Duration) 
 	d, err := ParseDuration(s)
 	switch {
 	case err != nil:
-		r.fault(n, "write it as "+example, "%s: %v", what, err)
+		r.fault(n, "", "%s: %v", what, err)
 	case d < least:
 		r.fault(n, "make it at least "+formatDuration(least), "%s: %s is too short", what, s)
 	case d > most:
@@ -297,7 +297,7 @@ func (o *operationReader) readMaxAnswer(n *yaml.Node) {
 	}
 	size, err := parseSize(s)
 	if err != nil {
-		o.fault(n, "write it as "+sizeForm, "max_answer: %v", err)
+		o.fault(n, "", "max_answer: %v", err)
 		return
 	}
 	o.op.MaxAnswer = size

@@ -30,10 +30,8 @@ func (r *reader) faultAt(line, col int, remedy, format string, args ...any) {
 	*r.found = append(*r.found, Finding{r.src.Name, line, col, fmt.Sprintf(format, args...), remedy})
 }
 
-// place is "file:line:col" of n.
-func (r *reader) place(n *yaml.Node) string {
-	return fmt.Sprintf("%s:%d:%d", r.src.Name, n.Line, n.Column)
-}
+// mark is the place of n.
+func (r *reader) mark(n *yaml.Node) mark { return mark{r.src.Name, n.Line, n.Column} }
 
 // strict refuses, in the whole tree below n, what YAML offers and a policy does not need: tags, merges, duplicate and composite keys,
 // aliases to oneself. It puts the target in place of every alias and reports whether the tree may be read at all.
@@ -51,7 +49,11 @@ func (r *reader) strictBelow(n *yaml.Node, seen map[*yaml.Node]bool) bool {
 	}
 	seen[n] = false
 	if n.Style&yaml.TaggedStyle != 0 {
-		r.fault(n, quoteIt, "the YAML tag %s", n.Tag)
+		remedy := quoteIt
+		if strings.HasPrefix(n.Tag, "!!") {
+			remedy = "leave the tag out: texts are read as they are written"
+		}
+		r.fault(n, remedy, "the YAML tag %s", n.Tag)
 	}
 	ok := true
 	if n.Kind == yaml.MappingNode {
@@ -92,7 +94,9 @@ func (r *reader) pairs(n *yaml.Node, what, example string) []pair {
 	}
 	found := make([]pair, 0, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		found = append(found, pair{n.Content[i].Value, n.Content[i], n.Content[i+1]})
+		if n.Content[i].Kind == yaml.ScalarNode { // else it has been refused
+			found = append(found, pair{n.Content[i].Value, n.Content[i], n.Content[i+1]})
+		}
 	}
 	return found
 }

@@ -34,21 +34,25 @@ type operationReader struct {
 // operation reads the members in the order of their table, so that expressions come when all fields are known.
 func (r *reader) operation(p pair, entities map[string]*EntityType, known []string) *operationReader {
 	o := &operationReader{reader: r, key: p.key, entities: entities, known: known}
-	o.op = &Operation{Place: r.place(p.key), Rule: agentgw.Rule{
+	o.op = &Operation{Place: r.mark(p.key).String(), Rule: agentgw.Rule{
 		Name: p.name, Pattern: agentgw.Once, TTL: defaultTTL, Lease: defaultLease, Repeat: agentgw.RepeatToken,
 		IdempotencyKey: agentgw.KeyCheck, Missing: agentgw.MissingReject, OnIndeterminate: agentgw.DoubtBlock,
 		Scope: agentgw.ScopeTenant, Keep: agentgw.KeepAnswer, MaxAnswer: defaultMaxAnswer,
 	}}
+	o.op.marks = map[string]mark{"": r.mark(p.key)}
 	o.nodes = r.members(p.value, "operation "+p.name, "{tools: [create_invoice], key: {order: id}}", memberNames()...)
 	if n := o.nodes["pattern"]; n != nil {
 		o.op.Pattern = agentgw.Pattern(r.word(n, "pattern", string(agentgw.Once), patternWords...))
 	}
 	for _, m := range members {
 		n := o.nodes[m.name]
+		if n != nil {
+			o.op.marks[m.name] = r.mark(n)
+		}
 		switch {
 		case n == nil:
 		case m.read == nil:
-			r.fault(n, "leave it out", "%s is not supported yet", m.name)
+			r.fault(n, "leave it out", "%s is not yet supported", m.name)
 		case !slices.Contains(m.patterns, o.op.Pattern):
 			r.fault(n, "leave it out, or choose pattern "+oneOf(patternsOf(m)), "%s has no effect with pattern %s", m.name, o.op.Pattern)
 		default:
@@ -62,7 +66,7 @@ func (r *reader) operation(p pair, entities map[string]*EntityType, known []stri
 // entityType reads one entity.
 func (r *reader) entityType(p pair) *EntityType {
 	const example = "{states: [pending, shipped], initial: pending}"
-	e := &EntityType{Name: p.name}
+	e := &EntityType{Name: p.name, at: r.mark(p.key)}
 	m := r.members(p.value, "entity "+p.name, example, "states", "initial")
 	if states := m["states"]; states != nil {
 		var nodes []*yaml.Node

@@ -41,11 +41,11 @@ func (o *Operation) Outcome(r *ResultView) (agentgw.Outcome, string) {
 			return rule.is, fmt.Sprintf("status %d, and the policy counts it as %s: %s", r.Status, rule.is, rule.when.text)
 		}
 	}
-	return defaultOutcome(r)
+	return DefaultOutcome(r)
 }
 
-// defaultOutcome is what an answer means where the policy says nothing.
-func defaultOutcome(r *ResultView) (agentgw.Outcome, string) {
+// DefaultOutcome is what an answer means where the policy says nothing.
+func DefaultOutcome(r *ResultView) (agentgw.Outcome, string) {
 	why := "status " + strconv.Itoa(r.Status)
 	switch s := r.Status; {
 	case r.IsError:
@@ -184,7 +184,7 @@ func (o *Operation) StateArguments(call *agentgw.Call, args canonicalize.Value) 
 
 // StateValue is the state in the answer of the state's tool. Only an answer that counts as succeeded says anything.
 func (o *Operation) StateValue(r *ResultView) (string, error) {
-	if outcome, why := defaultOutcome(r); outcome != agentgw.Succeeded {
+	if outcome, why := DefaultOutcome(r); outcome != agentgw.Succeeded {
 		return "", fmt.Errorf("tool %s does not tell the state: %s", o.StateTool.Tool, why)
 	}
 	sees := evaluation{operation: o, call: r.Call, args: r.Args, result: r}

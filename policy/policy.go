@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"fmt"
 	"iter"
 
 	"agentgw"
@@ -12,7 +13,7 @@ import (
 // Policy is a set of operations, compiled. It is read only and safe for concurrent use.
 type Policy struct {
 	Entities   map[string]*EntityType
-	Operations []*Operation // by file and place
+	Operations []*Operation // in the order of their files and places
 
 	index index
 }
@@ -22,6 +23,8 @@ type EntityType struct {
 	Name    string
 	States  []string
 	Initial string
+
+	at mark
 }
 
 // Operation is one guarded operation: the rule that judges, the spec that reads, and the expressions that decide.
@@ -38,7 +41,16 @@ type Operation struct {
 
 	when     *expression
 	outcomes []outcomeRule
+	marks    map[string]mark // where each member stands, for Lint
 }
+
+// mark is a place in a file.
+type mark struct {
+	file      string
+	line, col int
+}
+
+func (m mark) String() string { return fmt.Sprintf("%s:%d:%d", m.file, m.line, m.col) }
 
 // Operation finds an operation by name; nil where there is none.
 func (p *Policy) Operation(name string) *Operation {

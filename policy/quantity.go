@@ -34,7 +34,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	}
 	parts := durationText.FindStringSubmatch(s)
 	if s == "" || parts == nil {
-		return 0, fmt.Errorf("%q is not a duration like %s", s, example)
+		return 0, fmt.Errorf("%q is not a duration; write it as %s", s, example)
 	}
 	var sum float64
 	for i, unit := range []string{"d", "h", "m", "s", "ms"} {
@@ -57,12 +57,12 @@ func ParseDuration(s string) (time.Duration, error) {
 func parseSize(s string) (int64, error) {
 	parts := sizeText.FindStringSubmatch(s)
 	if parts == nil {
-		return 0, fmt.Errorf("%q is not a size like %s", s, sizeForm)
+		return 0, fmt.Errorf("%q is not a size; write it as %s", s, sizeForm)
 	}
 	unit, ok := sizes[parts[2]]
 	n, err := strconv.ParseInt(parts[1], 10, 64)
 	if !ok || err != nil || n > (1<<40)/unit {
-		return 0, fmt.Errorf("%q is not a size like %s", s, sizeForm)
+		return 0, fmt.Errorf("%q is not a size; write it as %s", s, sizeForm)
 	}
 	return n * unit, nil
 }

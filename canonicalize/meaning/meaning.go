@@ -110,3 +110,43 @@ func wordsApart(a, b Text) []string {
 	}
 	return append(only(a, b, "+"), only(b, a, "-")...)
 }
+
+// NearestCalls compares calls that have several fields of free text, by name: they may mean the same where every field is worded alike.
+// A field that only one of them has is not compared. The indices come closest first.
+func NearestCalls(query map[string]string, candidates []map[string]string) []int {
+	ready := make(map[string]Text, len(query))
+	for name, s := range query {
+		ready[name] = Prepare(s)
+	}
+	type found struct {
+		at    int
+		score float64
+	}
+	var out []found
+	for i, c := range candidates {
+		score, alike := 1.0, true
+		for name, s := range c {
+			q, ok := ready[name]
+			if !ok || query[name] == s {
+				continue
+			}
+			t := Prepare(s)
+			if alike = !differing(q, t); !alike {
+				break
+			}
+			if score = min(score, closeness(q, t)); score < Threshold {
+				alike = false
+				break
+			}
+		}
+		if alike {
+			out = append(out, found{i, score})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	at := make([]int, len(out))
+	for i, f := range out {
+		at[i] = f.at
+	}
+	return at
+}

@@ -1,0 +1,190 @@
+// Package accuracy measures keys against labelled calls of real agents, where the data is at hand.
+package accuracy
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agentgw/canonicalize/meaning"
+	"agentgw/policy"
+)
+
+// families of calls, by where they come from.
+var families = []string{"tau", "agentdojo", "workbench", "bfcl-single", "bfcl-multi-turn"}
+
+// dataFile finds a file of labelled data. Without it there is nothing to measure, and the test says so and passes.
+func dataFile(t *testing.T, name string) string {
+	folder := os.Getenv("AGENTGW_DATA")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "shared", "data")
+	}
+	path := filepath.Join(folder, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Logf("the labelled data is not here (%s): nothing was measured; set AGENTGW_DATA to its folder", path)
+		return ""
+	}
+	return path
+}
+
+func readLines[T any](t *testing.T, path string) (out []T) {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		out = append(out, v)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// described is a line of a tools file.
+type described struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Tasks       []string        `json:"tasks"`
+}
+
+func (d described) facts() policy.ToolFacts {
+	return policy.ToolFacts{Name: d.Name, Description: d.Description, Schema: d.Parameters, Tasks: d.Tasks}
+}
+
+func observedOf(calls []*labelled, oneTask bool) []policy.ObservedCall {
+	out := make([]policy.ObservedCall, len(calls))
+	for i, c := range calls {
+		out[i] = policy.ObservedCall{ID: c.ID, Tool: c.Tool, Args: c.Args, Task: c.Task, Run: c.Run}
+		if oneTask {
+			out[i].Task = "one"
+		}
+	}
+	return out
+}
+
+// nearest compares the wordings of calls field by field: all must be alike where they are not equal.
+func nearest(query map[string]string, candidates []map[string]string) []int {
+	return meaning.NearestCalls(query, candidates)
+}
+
+// explained runs the calls through a policy.
+func explained(t *testing.T, p *policy.Policy, calls []policy.ObservedCall) (map[string]string, map[pair]bool, map[string]policy.ExplainedCall) {
+	keys, asked, all := map[string]string{}, map[pair]bool{}, map[string]policy.ExplainedCall{}
+	err := policy.ExplainCalls(p, calls, nearest, func(e policy.ExplainedCall) error {
+		if e.Key != "" {
+			keys[e.ID] = e.Key
+		}
+		for _, id := range e.SimilarTo {
+			asked[pairOf(e.ID, id)] = true
+		}
+		all[e.ID] = e
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys, asked, all
+}
+
+func TestAccuracyCalls(t *testing.T) {
+	toolsPath, callsPath := dataFile(t, "tools.jsonl"), dataFile(t, "calls.jsonl")
+	if toolsPath == "" || callsPath == "" {
+		return
+	}
+	var tools []policy.ToolFacts
+	for _, d := range readLines[described](t, toolsPath) {
+		tools = append(tools, d.facts())
+	}
+	calls := readLines[*labelled](t, callsPath)
+	for _, with := range []string{"tools", "tools and calls"} {
+		t.Run(with, func(t *testing.T) {
+			var seen []policy.ObservedCall
+			if with != "tools" {
+				seen = observedOf(calls, false)
+			}
+			p := suggested(t, tools, seen)
+			measure(t, p, calls)
+		})
+	}
+}
+
+func suggested(t *testing.T, tools []policy.ToolFacts, seen []policy.ObservedCall) *policy.Policy {
+	draft, err := policy.Suggest(tools, seen, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := draft.YAML()
+	if path := os.Getenv("AGENTGW_DRAFT"); path != "" {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := policy.Load([]policy.Source{{Name: "suggested.yaml", Text: text}}, policy.Env{AllowAll: true})
+	if err != nil {
+		t.Fatalf("the suggested policy does not load: %v", strings.Join(strings.SplitN(err.Error(), "\n", 6)[:min(5, strings.Count(err.Error(), "\n")+1)], "\n"))
+	}
+	return p
+}
+
+func measure(t *testing.T, p *policy.Policy, calls []*labelled) {
+	var rows []*labelled
+	for _, c := range calls {
+		if c.counts() {
+			rows = append(rows, c)
+		}
+	}
+	keys, asked, all := explained(t, p, observedOf(rows, false))
+	merged, _, _ := explained(t, p, observedOf(rows, true))
+	writeKeys(t, all)
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-16s %-12s %8s %8s %8s %10s %8s %12s %14s\n", "family", "labels", "recall", "mean", "or asked", "wrongly", "merges", "of", "over all tasks")
+	for _, independent := range []bool{false, true} {
+		for _, family := range append(families, "all") {
+			var some []*labelled
+			for _, c := range rows {
+				if (c.Family == family || family == "all") && (!independent || c.Independent) {
+					some = append(some, c)
+				}
+			}
+			f := score(some, keys, asked)
+			one := score(some, merged, nil)
+			label := map[bool]string{true: "independent", false: "all"}[independent]
+			fmt.Fprintf(&table, "%-16s %-12s %8.4f %8.4f %8.4f %9.2f%% %8d %12d %8d %.3f%%\n", family, label, f.Recall, f.RecallMean, f.AskedMean,
+				100*float64(f.AskedWrongly)/float64(max(1, f.PairsTask)), f.MergesTask, f.PairsTask, one.MergesAll, 100*float64(one.MergesAll)/float64(max(1, one.PairsAll)))
+		}
+	}
+	t.Logf("\n%s", table.String())
+}
+
+// writeKeys writes what score.py reads, where asked to: AGENTGW_KEYS names the file.
+func writeKeys(t *testing.T, all map[string]policy.ExplainedCall) {
+	path := os.Getenv("AGENTGW_KEYS")
+	if path == "" {
+		return
+	}
+	var b strings.Builder
+	for _, e := range all {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

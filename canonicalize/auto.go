@@ -1,0 +1,337 @@
+package canonicalize
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// autoType is the lenient reading of a field that nobody has declared: what a tool's schema promises, where the value keeps the promise,
+// and otherwise what is there, as folded text or canonical JSON. It never refuses and never guesses: two values are one only where a
+// strict type says so or where they differ in nothing but case, width, spaces, dashes between words and a full stop at the end.
+//
+// It is written `auto`, `auto(decimal)`, `auto(date|mdy)`, `auto(set|email)`. What is blank (null, "", [], {}) counts as absent.
+type autoType struct {
+	how    autoHow
+	strict []Type    // tried in order; the first that reads the value decides
+	of     *autoType // of a list's items
+}
+
+// autoHow is what a value becomes where no strict type reads it.
+type autoHow uint8
+
+const (
+	autoAny     autoHow = iota // canonical JSON with folded texts, blank members left out
+	autoText                   // folded text
+	autoMeaning                // folded text, compared with earlier effects
+	autoID                     // one width, no outer spaces, its own case
+	autoList                   // in order
+	autoSet                    // order and repeats do not count
+	autoBag                    // order does not count, repeats do
+)
+
+var autoHows = map[string]autoHow{"text": autoText, "enum": autoText, "meaning": autoMeaning, "id": autoID, "list": autoList, "set": autoSet, "bag": autoBag}
+
+func newAuto(params []string, d Defaults) (Type, error) {
+	t, err := makeAuto(params, d)
+	if err != nil {
+		return nil, err
+	}
+	return *t, nil
+}
+
+func makeAuto(params []string, d Defaults) (*autoType, error) {
+	if len(params) == 0 {
+		return &autoType{}, nil
+	}
+	name, rest := params[0], params[1:]
+	if how, ok := autoHows[name]; ok {
+		t := &autoType{how: how}
+		if how < autoList {
+			if len(rest) > 0 {
+				return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
+			}
+			return t, nil
+		}
+		of, err := makeAuto(rest, d)
+		if err == nil && of.how == autoMeaning {
+			err = &Error{Reason: "has a list of `meaning`, which cannot be compared", Remedy: "write auto(" + name + "|text)"}
+		}
+		t.of = of
+		return t, err
+	}
+	return strictAuto(name, rest, d)
+}
+
+// strictAuto makes the readings that lean on a strict type.
+func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
+	t := &autoType{how: autoText}
+	switch name {
+	case "int", "decimal":
+		t.strict = []Type{decimalType{}}
+	case "bool":
+		t.strict = []Type{boolType{}}
+	case "email":
+		t.how, t.strict = autoID, []Type{emailType{}}
+	case "url":
+		t.how, t.strict = autoID, []Type{urlType{}}
+	case "time":
+		t.strict = []Type{localType{}}
+	case "date":
+		if len(params) > 0 {
+			ordered, err := newDate(params, d)
+			if err != nil {
+				return nil, err
+			}
+			t.strict = append(t.strict, ordered)
+		}
+		plain, err := newDate(nil, d)
+		if err != nil {
+			return nil, err
+		}
+		t.strict = append(t.strict, plain, localType{})
+		return t, nil
+	default:
+		return nil, &Error{Reason: "has the unknown reading " + name,
+			Remedy: "auto takes text, meaning, enum, id, email, url, int, decimal, bool, date, time, list, set, bag"}
+	}
+	if len(params) > 0 {
+		return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
+	}
+	return t, nil
+}
+
+func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
+	v = t.unwrapped(v)
+	if t.blank(&v) {
+		return append(dst, "null"...), nil
+	}
+	for _, strict := range t.strict {
+		if out, err := strict.Canon(dst, v, args); err == nil {
+			return out, nil
+		}
+	}
+	if t.how >= autoList && v.Kind != List {
+		v = Value{Kind: List, Items: []Value{v}}
+	}
+	switch {
+	case t.how >= autoList:
+		return t.list(dst, v.Items, args)
+	case t.how == autoAny || v.Kind == List || v.Kind == Object:
+		return appendAuto(dst, &v), nil
+	}
+	text, literal := v.Text, v.Kind == Number
+	if literal {
+		text = string(appendDecimal(nil, text))
+	}
+	if t.how == autoID {
+		return appendQuoted(dst, human(text)), nil
+	}
+	return appendQuoted(dst, soften(text)), nil
+}
+
+// blank reports whether a value says nothing. Field reads it as absent.
+func (t autoType) blank(v *Value) bool {
+	switch inner := t.unwrapped(*v); inner.Kind {
+	case Null:
+		return true
+	case String:
+		return trim(inner.Text) == ""
+	case List:
+		return !slices.ContainsFunc(inner.Items, func(item Value) bool { return !(autoType{}).blank(&item) })
+	case Object:
+		return !slices.ContainsFunc(inner.Members, func(m Member) bool { return !(autoType{}).blank(&m.Value) })
+	}
+	return false
+}
+
+// unwrapped takes off what models wrap around a value: JSON (or Python) text of a list or an object, and a list around a single value.
+func (t autoType) unwrapped(v Value) Value {
+	if v.Kind == String && (t.how == autoAny || t.how >= autoList) {
+		v = embedded(v)
+	}
+	if v.Kind == List && len(v.Items) == 1 && t.how != autoAny && t.how < autoList {
+		return v.Items[0]
+	}
+	return v
+}
+
+func (t autoType) list(dst []byte, items []Value, args Value) ([]byte, error) {
+	var texts [][]byte
+	for _, item := range items {
+		text, err := t.of.Canon(nil, item, args)
+		if err != nil {
+			return nil, err
+		}
+		if string(text) != "null" {
+			texts = append(texts, text)
+		}
+	}
+	if t.how != autoList {
+		slices.SortFunc(texts, bytes.Compare)
+	}
+	if t.how == autoSet {
+		texts = slices.CompactFunc(texts, bytes.Equal)
+	}
+	if len(texts) == 0 {
+		return append(dst, "null"...), nil
+	}
+	dst = append(dst, '[')
+	dst = append(dst, bytes.Join(texts, []byte{','})...)
+	return append(dst, ']'), nil
+}
+
+// appendAuto is AppendCanonical for values of unknown make: texts are folded, a text that is a number or a truth value in its canonical
+// spelling is one, and members that are blank are left out.
+func appendAuto(dst []byte, v *Value) []byte {
+	switch v.Kind {
+	case String:
+		return appendAutoText(dst, v)
+	case List:
+		dst = append(dst, '[')
+		for i := range v.Items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendAuto(dst, &v.Items[i])
+		}
+		return append(dst, ']')
+	case Object:
+		start := len(dst)
+		dst = append(dst, '{')
+		for _, i := range sortedMembers(nil, v.Members) {
+			before := len(dst)
+			if before > start+1 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendQuoted(dst, v.Members[i].Name), ':')
+			at := len(dst)
+			dst = appendAuto(dst, &v.Members[i].Value)
+			if text := string(dst[at:]); text == "null" || text == `""` || text == "[]" || text == "{}" {
+				dst = dst[:before]
+			}
+		}
+		return append(dst, '}')
+	}
+	return appendCanonical(dst, v)
+}
+
+func appendAutoText(dst []byte, v *Value) []byte {
+	if inner := embedded(*v); inner.Kind != String {
+		return appendAuto(dst, &inner)
+	}
+	text := soften(v.Text)
+	switch {
+	case text == "true" || text == "false":
+		return append(dst, text...)
+	case len(text) < 40 && isDecimal(text) && string(appendDecimal(nil, text)) == text:
+		return append(dst, text...)
+	}
+	return appendQuoted(dst, text)
+}
+
+// soften folds what does not tell texts apart: case, width, spaces, dashes and underscores between letters, the shape of quotes, a full
+// stop at the end.
+func soften(s string) string {
+	for {
+		next := oneSpace(softRunes(foldText(s)))
+		for _, end := range [...]string{".", "!", "。", "！"} {
+			if cut := strings.TrimSuffix(next, end); cut != "" && !strings.HasSuffix(cut, end) {
+				next = strings.TrimRight(cut, " ")
+			}
+		}
+		if next == s {
+			return s
+		}
+		s = next
+	}
+}
+
+func softRunes(s string) string {
+	runes := []rune(s)
+	for i, r := range runes {
+		switch f := foldRune(r); {
+		case r < 0x20 || r == 0x7f: // line breaks are spaces; no other control character is looked at
+			runes[i] = ' '
+		case f == 0:
+			runes[i] = ' '
+		case (f == '-' || f == '_') && i > 0 && i+1 < len(runes) && unicode.IsLetter(runes[i-1]) && unicode.IsLetter(runes[i+1]):
+			runes[i] = ' '
+		default:
+			runes[i] = f
+		}
+	}
+	return string(runes)
+}
+
+// embedded is the list or object whose JSON text, or whose Python text, a string holds; else the string.
+func embedded(v Value) Value {
+	text := trim(v.Text)
+	if text == "" || text[0] != '[' && text[0] != '{' {
+		return v
+	}
+	if inner, err := parseString(text); err == nil && (inner.Kind == List || inner.Kind == Object) {
+		return inner
+	}
+	if literal, ok := fromPython(text); ok {
+		if inner, err := parseString(literal); err == nil {
+			return inner
+		}
+	}
+	return v
+}
+
+// fromPython rewrites a Python literal as JSON: 'a' as "a", True as true, None as null. Only texts whose quotes balance are rewritten.
+func fromPython(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\'' || c == '"':
+			end := i + 1
+			for end < len(s) && s[end] != c {
+				if s[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			if end >= len(s) {
+				return "", false
+			}
+			b.Write(appendQuoted(nil, strings.NewReplacer(`\'`, `'`, `\"`, `"`, `\\`, `\`, `\n`, "\n").Replace(s[i+1:end])))
+			i = end + 1
+		case strings.HasPrefix(s[i:], "True"):
+			b.WriteString("true")
+			i += len("True")
+		case strings.HasPrefix(s[i:], "False"):
+			b.WriteString("false")
+			i += len("False")
+		case strings.HasPrefix(s[i:], "None"):
+			b.WriteString("null")
+			i += len("None")
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String(), true
+}
+
+// restType reads the arguments that a schema does not name.
+type restType struct{ known map[string]bool }
+
+func (t restType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
+	return appendAuto(dst, t.unknown(&v)), nil
+}
+
+func (t restType) blank(v *Value) bool { return (autoType{}).blank(t.unknown(v)) }
+
+func (t restType) unknown(v *Value) *Value {
+	rest := &Value{Kind: Object}
+	for _, m := range v.Members {
+		if !t.known[m.Name] {
+			rest.Members = append(rest.Members, m)
+		}
+	}
+	return rest
+}

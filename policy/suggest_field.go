@@ -1,0 +1,185 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agentgw/canonicalize"
+)
+
+// fieldRole is what an argument is for identity.
+type fieldRole uint8
+
+const (
+	roleKey     fieldRole = iota
+	roleMeaning           // in the key, and compared with earlier wordings
+	roleMatch             // a detail of the same thing: another value is a conflict
+	roleProse             // words for people, no identity
+)
+
+// suggester drafts the fields of one operation.
+type suggester struct {
+	tool   ToolFacts
+	kind   toolKind
+	schema *canonicalize.Schema
+	seen   *observed
+}
+
+// argument is one argument on its way into the draft.
+type candidate struct {
+	canonicalize.Property
+	role fieldRole
+	typ  string
+	why  string
+}
+
+// fields sorts the arguments into key, must_match and what is left.
+func (s *suggester) fields(op *DraftOperation) {
+	args := make([]candidate, len(s.schema.Properties))
+	for i, p := range s.schema.Properties {
+		args[i] = candidate{Property: p, typ: s.typeOf(p)}
+		args[i].role, args[i].why = s.roleOf(p)
+	}
+	s.settle(args)
+	for _, a := range args {
+		f := DraftField{FieldSpec: a.Field(), Why: a.why}
+		f.Type = a.typ + "?"
+		if len(f.Arg) == 1 && f.Arg[0] == f.Name {
+			f.Arg = nil
+		}
+		switch a.role {
+		case roleKey:
+			op.Key = append(op.Key, f)
+		case roleMeaning:
+			f.Type = "auto(meaning)?"
+			op.Key = append(op.Key, f)
+		case roleMatch:
+			op.Match = append(op.Match, f)
+		case roleProse:
+			op.Left = append(op.Left, f)
+		}
+	}
+}
+
+// settle looks at all arguments together: prose is identity after all where nothing else is.
+func (s *suggester) settle(args []candidate) {
+	identifies := func(a candidate) bool {
+		return a.role == roleKey && a.Kind != "boolean" && len(a.Enum) == 0 || a.role == roleMeaning
+	}
+	if slices.ContainsFunc(args, identifies) {
+		return
+	}
+	for i := range args {
+		if args[i].role == roleProse {
+			args[i].role = roleMeaning
+			args[i].why = "prose, and the only thing that tells two calls apart"
+		}
+	}
+}
+
+// roleOf decides what an argument is for, and says why. Enumerations, references, numbers and truth values are identity whatever they are
+// called; only free text can be prose.
+func (s *suggester) roleOf(p canonicalize.Property) (fieldRole, string) {
+	switch {
+	case len(p.Enum) > 0:
+		return roleKey, "one of " + fmt.Sprint(len(p.Enum)) + " values"
+	case p.Reference():
+		return roleKey, "looks like a reference"
+	case p.Kind == "boolean", p.Kind == "integer", p.Kind == "number":
+		return roleKey, "schema: " + p.Kind
+	case p.Kind == "array" || p.Kind == "object" || p.Kind == "":
+		return roleKey, s.whyList(p)
+	}
+	if strings.HasPrefix(p.Reading(), "auto(date") {
+		if s.kind.money && !s.kind.later && hasAmount(s.schema) {
+			return roleMatch, "the day of a payment is seldom given and often invented: another one is a conflict, not a second payment"
+		}
+		return roleKey, "a date"
+	}
+	if p.Reading() != "auto(text)" {
+		return roleKey, "schema: " + strings.TrimSuffix(strings.TrimPrefix(p.Reading(), "auto("), ")")
+	}
+	if why := prose(p); why != "" {
+		return roleProse, why
+	}
+	return roleMeaning, "free text that names something: worded alike is asked about"
+}
+
+// proseNames are the last words of names of arguments that hold sentences for people.
+var proseNames = wordSet(`body message content contents text description desc note notes comment comments summary reason details detail memo remark remarks explanation subject
+	caption feedback instructions instruction preferences purpose justification motivation narrative abstract greeting signature footer
+	本文 備考 説明 件名 摘要 メモ コメント 理由 内容`)
+
+// prose says why an argument is words for people, or "".
+func prose(p canonicalize.Property) string {
+	w := p.Words()
+	if len(w) == 0 || p.Kind != "string" {
+		return ""
+	}
+	if last := w[len(w)-1]; proseNames[last] {
+		return "prose by its name (" + last + "): reworded on every run"
+	}
+	return ""
+}
+
+var (
+	inOrder    = regexp.MustCompile(`(?i)\border(?:ed)? (?:of|in|by)\b|\bin order\b|same (?:position|order|index)|correspond|\bposition\b|\bsequence\b|\bsteps?\b|coordinat|\brespectively\b|\brank|\bpriorit|順`)
+	duplicates = regexp.MustCompile(`(?i)\bduplicate|\brepeat|重複`)
+)
+
+// typeOf is the reading of an argument. Lists whose order says nothing become sets, or bags where repeats count.
+func (s *suggester) typeOf(p canonicalize.Property) string {
+	typ := p.Reading()
+	if p.Kind != "array" {
+		return typ
+	}
+	return strings.Replace(typ, "auto(list", "auto("+s.listKind(p), 1)
+}
+
+func (s *suggester) listKind(p canonicalize.Property) string {
+	parallel := 0
+	for _, q := range s.schema.Properties {
+		if q.Kind == "array" && !people(q) {
+			parallel++
+		}
+	}
+	item := ""
+	if p.Items != nil {
+		item = p.Items.Kind
+	}
+	switch {
+	case people(p):
+		return "set"
+	case inOrder.MatchString(p.Description), parallel > 1, item == "number", item == "integer", item == "array":
+		return "list"
+	case duplicates.MatchString(p.Description), item == "object", item == "":
+		return "bag"
+	}
+	return "set"
+}
+
+// people reports whether a list names people: their order never matters.
+func people(p canonicalize.Property) bool {
+	return slices.ContainsFunc(p.Words(), func(w string) bool {
+		switch w {
+		case "recipients", "participants", "attendees", "emails", "cc", "bcc", "to", "members", "users", "invitees", "guests", "mentions", "tags", "labels":
+			return true
+		}
+		return false
+	})
+}
+
+func (s *suggester) whyList(p canonicalize.Property) string {
+	if p.Kind != "array" {
+		return "schema: a structure"
+	}
+	switch s.listKind(p) {
+	case "set":
+		return "a list whose order and repeats say nothing"
+	case "bag":
+		return "a list whose order says nothing"
+	}
+	return "a list whose order may matter"
+}

@@ -55,7 +55,7 @@ func compile(spec FieldSpec, d Defaults) (*Field, error) {
 	if f.kind, err = withAliases(f.kind, spec.Aliases); err != nil {
 		return nil, err
 	}
-	_, f.Meaning = f.kind.(meaningType)
+	f.Meaning = isMeaning(f.kind)
 	base, _, _ := strings.Cut(expr, "(")
 	f.ordered = slices.Contains(ordered, strings.TrimSpace(base))
 	paths := spec.Arg
@@ -133,7 +133,7 @@ func (f *Field) read(dst []byte, args *Value) ([]byte, string, error) {
 	v, path := f.find(args, nil)
 	raw := ""
 	switch {
-	case v != nil && v.Kind != Null:
+	case v != nil && v.Kind != Null && !f.blank(v):
 		raw = v.Raw()
 	case f.deflt != nil:
 		v = f.deflt
@@ -152,6 +152,23 @@ func (f *Field) read(dst []byte, args *Value) ([]byte, string, error) {
 		return dst, "", e
 	}
 	return out, raw, nil
+}
+
+// blank reports whether the type takes a value for nothing at all.
+func (f *Field) blank(v *Value) bool {
+	t, ok := f.kind.(interface{ blank(*Value) bool })
+	return ok && t.blank(v)
+}
+
+// isMeaning reports whether values of the type are compared with earlier ones.
+func isMeaning(t Type) bool {
+	switch t := t.(type) {
+	case meaningType:
+		return true
+	case autoType:
+		return t.how == autoMeaning
+	}
+	return false
 }
 
 // find returns the first value present and its path. A null counts only where no other path has a value.

@@ -45,7 +45,7 @@ func (p Path) String() string { return p.text }
 
 // Root is the name of the argument the path begins in.
 func (p Path) Root() string {
-	if p.tokens != nil {
+	if len(p.tokens) > 0 {
 		return p.tokens[0]
 	}
 	root, _, _ := strings.Cut(p.text, ".")

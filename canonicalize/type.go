@@ -53,6 +53,8 @@ var makers = map[string]func(params []string, d Defaults) (Type, error){
 	"phone":    newPhone,
 	"quantity": newQuantity,
 	"year":     newYear,
+
+	"auto": newAuto,
 }
 
 // TypeNames lists the names that a type expression may use, sorted.

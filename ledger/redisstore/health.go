@@ -1,0 +1,75 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Health asks every primary whether it is one, has its data, and never evicts. It also leaves the script there.
+func (s *Store) Health(ctx context.Context) error {
+	if s.cluster == nil {
+		return s.examine(ctx, s.client.(*redis.Client))
+	}
+	return s.cluster.ForEachMaster(ctx, s.examine)
+}
+
+func (s *Store) examine(ctx context.Context, node *redis.Client) error {
+	pipe := node.Pipeline()
+	info := pipe.Info(ctx)
+	pipe.ScriptLoad(ctx, script) // where that is forbidden, EVAL does it
+	var state *redis.StringCmd
+	if s.cluster != nil {
+		state = pipe.ClusterInfo(ctx)
+	}
+	pipe.Exec(ctx)
+	if err := info.Err(); err != nil {
+		return s.explain(err)
+	}
+	fault := s.fault(fields(info.Val()))
+	if fault == "" && state != nil {
+		if err := state.Err(); err != nil {
+			return s.explain(err)
+		}
+		if is := fields(state.Val())["cluster_state"]; is != "ok" {
+			fault = "cluster_state is " + is + ": see CLUSTER INFO"
+		}
+	}
+	if fault != "" {
+		return fmt.Errorf("ledger %s, node %s: %s", s.name, node.Options().Addr, fault)
+	}
+	return nil
+}
+
+// fault is what INFO says against relying on a node; "" for nothing.
+func (s *Store) fault(info map[string]string) string {
+	major, _, _ := strings.Cut(info["redis_version"], ".")
+	if n, err := strconv.Atoi(major); err == nil && n < 5 {
+		return "Redis " + info["redis_version"] + " is too old: use 5 or newer"
+	}
+	switch {
+	case info["loading"] == "1":
+		return "it is reading its data from the disk: wait"
+	case info["role"] != "master":
+		return fmt.Sprintf("its role is %q: name the primary, or use redis-sentinel:// to follow it", info["role"])
+	case info["cluster_enabled"] == "1" && s.cluster == nil:
+		return "it is a Cluster: use redis-cluster://"
+	case info["maxmemory_policy"] != "noeviction":
+		return fmt.Sprintf("its maxmemory-policy is %q, so it may forget effects and let them happen again: CONFIG SET maxmemory-policy noeviction, and in redis.conf", info["maxmemory_policy"])
+	}
+	return ""
+}
+
+// fields reads the name:value lines of INFO.
+func fields(info string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			m[name] = value
+		}
+	}
+	return m
+}

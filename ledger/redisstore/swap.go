@@ -1,0 +1,217 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"agentgw/ledger"
+)
+
+// once is a command that go-redis must not send again by itself: not when a connection breaks while the answer is awaited, and not when
+// the first of a pipeline gets an error that says "later", for then it would send all the others again, too.
+type once struct{ *redis.StringCmd }
+
+func (once) NoRetry() bool { return true }
+
+// Swap sends all swaps in one round trip; under load it shares that with other callers.
+func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply, error) {
+	if len(swaps) == 0 {
+		return nil, nil
+	}
+	for i := range swaps {
+		if err := swaps[i].Check(); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("ledger %s: %w: %w", s.name, ledger.ErrNotApplied, err)
+	}
+	f := &flight{cmds: make([]once, len(swaps))}
+	for i := range swaps {
+		f.cmds[i] = s.command(ctx, &swaps[i])
+		f.size += size(&swaps[i])
+	}
+	l, err := s.laneOf(ctx, &swaps[0])
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w)", s.explain(err), ledger.ErrNotApplied)
+	}
+	if err := l.carry(ctx, s, f); err != nil {
+		return nil, err
+	}
+	return s.replies(swaps, f.cmds)
+}
+
+// command is the script with the arguments that its head describes.
+func (s *Store) command(ctx context.Context, sw *ledger.Swap) once {
+	sh := s.shard(sw.Partition)
+	args := make([]any, 0, 6+3*len(sw.Changes))
+	args = append(args, "evalsha", scriptSHA, len(sw.Changes)+2, sh.version, sh.open)
+	for i := range sw.Changes {
+		args = append(args, sh.record(sw.Partition, sw.Changes[i].Name))
+	}
+	var buf [32]byte
+	args = append(args, string(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp)))
+	for i := range sw.Changes {
+		c := &sw.Changes[i]
+		head := append(buf[:0], what(c))
+		head = binary.BigEndian.AppendUint64(head, c.Want)
+		head = strconv.AppendInt(head, milliseconds(c.Keep), 10)
+		args = append(args, string(head), c.Value)
+	}
+	return once{redis.NewStringCmd(ctx, args...)}
+}
+
+func what(c *ledger.Change) byte {
+	switch {
+	case c.Look:
+		return 'l'
+	case c.Value == nil:
+		return 'd'
+	case c.Open:
+		return 'o'
+	}
+	return 'w'
+}
+
+// milliseconds rounds up, so that something is kept for at least as long as asked; 0: for ever.
+func milliseconds(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}
+
+func size(sw *ledger.Swap) (n int) {
+	for i := range sw.Changes {
+		n += 100 + len(sw.Changes[i].Value)
+	}
+	return n
+}
+
+// run sends commands in one round trip, and a second time those of which Redis says that it does not know the script.
+func (s *Store) run(ctx context.Context, cmds []once) {
+	s.send(ctx, cmds)
+	var unknown []once
+	var at []int
+	for i, c := range cmds {
+		if err := c.Err(); err != nil && isNoScript(err) {
+			args := c.Args()
+			args[0], args[1] = "eval", script
+			unknown = append(unknown, once{redis.NewStringCmd(ctx, args...)})
+			at = append(at, i)
+		}
+	}
+	if unknown == nil {
+		return
+	}
+	s.send(ctx, unknown)
+	for i, c := range unknown {
+		cmds[at[i]] = c
+	}
+}
+
+func (s *Store) send(ctx context.Context, cmds []once) {
+	if len(cmds) == 1 {
+		s.client.Process(ctx, cmds[0])
+		return
+	}
+	pipe := s.client.Pipeline()
+	for _, c := range cmds {
+		pipe.Process(ctx, c)
+	}
+	pipe.Exec(ctx) // each command holds its own error
+}
+
+func isNoScript(err error) bool {
+	var replied redis.Error
+	return errors.As(err, &replied) && strings.HasPrefix(replied.Error(), "NOSCRIPT")
+}
+
+// replies reads what the commands brought. Where none brought anything, the error is returned for all.
+func (s *Store) replies(swaps []ledger.Swap, cmds []once) ([]ledger.Reply, error) {
+	replies := make([]ledger.Reply, len(swaps))
+	failed := 0
+	for i := range swaps {
+		answer, err := cmds[i].Bytes()
+		if err != nil {
+			err = s.explain(err)
+		} else if replies[i], err = parse(&swaps[i], answer); err != nil {
+			err = fmt.Errorf("ledger %s: %w", s.name, err)
+		}
+		if err != nil {
+			replies[i] = ledger.Reply{Err: err}
+			failed++
+		}
+	}
+	if failed < len(replies) {
+		return replies, nil
+	}
+	for _, r := range replies {
+		if !errors.Is(r.Err, ledger.ErrNotApplied) {
+			return nil, r.Err
+		}
+	}
+	return nil, replies[0].Err
+}
+
+var errReply = errors.New("the script's reply cannot be read: does another version of agentgw's script run there?")
+
+// parse reads the reply that the head of the script describes. Values are parts of answer.
+func parse(sw *ledger.Swap, answer []byte) (ledger.Reply, error) {
+	if len(answer) < 17 {
+		return ledger.Reply{}, errReply
+	}
+	now := moment(answer[1:])
+	r := ledger.Reply{
+		Applied: answer[0] != 'N',
+		Now:     now,
+		Version: binary.BigEndian.Uint64(answer[9:]),
+		Records: make([]ledger.Record, len(sw.Changes)),
+	}
+	rest := answer[17:]
+	for i := range sw.Changes {
+		c, rec := &sw.Changes[i], &r.Records[i]
+		rec.Name = c.Name
+		if answer[0] == 'A' && !c.Look {
+			if c.Value != nil {
+				rec.Version, rec.At, rec.Value = r.Version, now, c.Value
+			}
+			continue
+		}
+		if len(rest) < 4 {
+			return ledger.Reply{}, errReply
+		}
+		n := int(binary.BigEndian.Uint32(rest))
+		if rest = rest[4:]; len(rest) < n || !unpack(rest[:n:n], rec) {
+			return ledger.Reply{}, errReply
+		}
+		rest = rest[n:]
+	}
+	if len(rest) != 0 {
+		return ledger.Reply{}, errReply
+	}
+	return r, nil
+}
+
+const headerSize = 24
+
+// unpack reads a stored record; nothing at all is an absent one.
+func unpack(b []byte, r *ledger.Record) bool {
+	if len(b) == 0 {
+		return true
+	}
+	if len(b) < headerSize {
+		return false
+	}
+	r.Version, r.At, r.Value = binary.BigEndian.Uint64(b), moment(b[8:]), b[headerSize:]
+	return true
+}
+
+func moment(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }

@@ -1,0 +1,101 @@
+-- One swap: every change is made if every record has the version that its change wants, else none is.
+--
+-- KEYS[1]       versions of this shard: the last one given, 8 bytes; kept for ever
+-- KEYS[2]       open records of this shard: a sorted set of partition:name by time of expiry in ms; +inf: never
+-- KEYS[2 + i]   the record of change i: version, time of writing in us, stamp of the writer (8 bytes each), value
+--
+-- ARGV[1]       stamp of this swap, 8 bytes
+-- ARGV[2i]      change i: l look, w write, o write and file as open, d delete; the version wanted, 8 bytes, zeros: absent;
+--               for how many ms to keep what is written, in decimal, 0: for ever
+-- ARGV[2i + 1]  the value to write
+--
+-- Reply: one string. A applied, S applied before (its own stamp is on every record it would have written), N not applied;
+-- the time in us, 8 bytes; the version given or found, 8 bytes, zeros: none;
+-- then records, each as its length in 4 bytes, 0: absent, and what is stored: of A those looked at, of S and N all.
+--
+-- All integers are big-endian. Values pass through unread. Whatever can fail (a key of another type, no memory, a replica) fails
+-- before the first record is written.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local changes = #KEYS - 2
+local absent = '\0\0\0\0\0\0\0\0'
+
+local there, fits, writes, mine, version = {}, true, false, true, absent
+for i = 1, changes do
+  local head = ARGV[2 * i]
+  local record = redis.call('GET', KEYS[2 + i])
+  there[i] = record
+  local what = string.sub(head, 1, 1)
+  if what ~= 'l' then
+    local is = record and string.sub(record, 1, 8) or absent
+    fits = fits and is == string.sub(head, 2, 9)
+    if what ~= 'd' then
+      writes = true
+      version = is
+      mine = mine and record and string.sub(record, 17, 24) == ARGV[1]
+    end
+  end
+end
+
+local function show(reply, record)
+  reply[#reply + 1] = struct.pack('>I4', record and #record or 0)
+  reply[#reply + 1] = record or nil
+end
+
+local at = struct.pack('>I8', now)
+
+if not fits then
+  local before = writes and mine
+  local reply = {before and 'S' or 'N', at, before and version or absent}
+  for i = 1, changes do show(reply, there[i]) end
+  return table.concat(reply)
+end
+
+version = absent
+if writes then
+  local last = redis.call('GET', KEYS[1])
+  version = struct.pack('>I8', last and math.max(now, struct.unpack('>I8', last) + 1) or now)
+end
+
+for i = 1, changes do
+  local head = ARGV[2 * i]
+  local what = string.sub(head, 1, 1)
+  if what ~= 'l' then
+    local _, brace = string.find(KEYS[2 + i], '}:', 1, true)
+    local name = string.sub(KEYS[2 + i], brace + 1)
+    if what == 'o' then
+      local keep = tonumber(string.sub(head, 10))
+      if keep > 0 then
+        redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now / 1000))
+      end
+      redis.call('ZADD', KEYS[2], keep > 0 and string.format('%.0f', now / 1000 + keep) or '+inf', name)
+    else
+      redis.call('ZREM', KEYS[2], name)
+    end
+  end
+end
+
+if writes then
+  redis.call('SET', KEYS[1], version)
+end
+
+local reply = {'A', at, version}
+for i = 1, changes do
+  local head = ARGV[2 * i]
+  local what = string.sub(head, 1, 1)
+  if what == 'l' then
+    show(reply, there[i])
+  elseif what == 'd' then
+    redis.call('DEL', KEYS[2 + i])
+  else
+    local keep = string.sub(head, 10)
+    local record = version .. at .. ARGV[1] .. ARGV[2 * i + 1]
+    if keep == '0' then
+      redis.call('SET', KEYS[2 + i], record)
+    else
+      redis.call('SET', KEYS[2 + i], record, 'PX', keep)
+    end
+  end
+end
+return table.concat(reply)

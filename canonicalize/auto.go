@@ -11,11 +11,15 @@ import (
 // and otherwise what is there, as folded text or canonical JSON. It never refuses and never guesses: two values are one only where a
 // strict type says so or where they differ in nothing but case, width, spaces, dashes between words and a full stop at the end.
 //
-// It is written `auto`, `auto(decimal)`, `auto(date|mdy)`, `auto(set|email)`. What is blank (null, "", [], {}) counts as absent.
+// It is written `auto`, `auto(decimal)`, `auto(date|mdy)`, `auto(set|email)`; `auto(object|size=medium|note)` reads the named members of an
+// object only, with their defaults, and `auto(pairs|new_item_ids|id)` a list whose items belong to those of another list. What is blank (null, "", [],
+// {}) counts as absent.
 type autoType struct {
-	how    autoHow
-	strict []Type    // tried in order; the first that reads the value decides
-	of     *autoType // of a list's items
+	how     autoHow
+	strict  []Type    // tried in order; the first that reads the value decides
+	of      *autoType // of a list's items
+	members []Member  // of an object: the names that count, with their defaults; null is none
+	with    *Path     // pairs: the other list
 }
 
 // autoHow is what a value becomes where no strict type reads it.
@@ -29,9 +33,10 @@ const (
 	autoList                   // in order
 	autoSet                    // order and repeats do not count
 	autoBag                    // order does not count, repeats do
+	autoPairs                  // a bag of pairs, each with the item at the same place of another list
 )
 
-var autoHows = map[string]autoHow{"text": autoText, "enum": autoText, "meaning": autoMeaning, "id": autoID, "list": autoList, "set": autoSet, "bag": autoBag}
+var autoHows = map[string]autoHow{"text": autoText, "enum": autoText, "meaning": autoMeaning, "id": autoID, "list": autoList, "set": autoSet, "bag": autoBag, "pairs": autoPairs}
 
 func newAuto(params []string, d Defaults) (Type, error) {
 	t, err := makeAuto(params, d)
@@ -46,6 +51,9 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 		return &autoType{}, nil
 	}
 	name, rest := params[0], params[1:]
+	if name == "object" {
+		return autoObject(rest)
+	}
 	if how, ok := autoHows[name]; ok {
 		t := &autoType{how: how}
 		if how < autoList {
@@ -53,6 +61,16 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 				return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
 			}
 			return t, nil
+		}
+		if how == autoPairs {
+			if len(rest) == 0 {
+				return nil, &Error{Reason: "names no other list", Remedy: "write auto(pairs|new_item_ids)"}
+			}
+			with, err := ParsePath(rest[0])
+			if err != nil {
+				return nil, err
+			}
+			t.with, rest = &with, rest[1:]
 		}
 		of, err := makeAuto(rest, d)
 		if err == nil && of.how == autoMeaning {
@@ -62,6 +80,23 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 		return t, err
 	}
 	return strictAuto(name, rest, d)
+}
+
+// autoObject makes the reading of an object by its members, `name` or `name=default`.
+func autoObject(params []string) (*autoType, error) {
+	t := &autoType{members: []Member{}}
+	for _, p := range params {
+		name, deflt, has := strings.Cut(p, "=")
+		m := Member{Name: name}
+		if has {
+			m.Value = Value{Kind: String, Text: deflt}
+		}
+		t.members = append(t.members, m)
+	}
+	if len(t.members) == 0 {
+		return nil, &Error{Reason: "names no member", Remedy: "write auto(object|size|colour=red), or auto for all of them"}
+	}
+	return t, nil
 }
 
 // strictAuto makes the readings that lean on a strict type.
@@ -94,7 +129,7 @@ func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 		return t, nil
 	default:
 		return nil, &Error{Reason: "has the unknown reading " + name,
-			Remedy: "auto takes text, meaning, enum, id, email, url, int, decimal, bool, date, time, list, set, bag"}
+			Remedy: "auto takes text, meaning, enum, id, email, url, int, decimal, bool, date, time, object, list, set, bag, pairs"}
 	}
 	if len(params) > 0 {
 		return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
@@ -116,8 +151,16 @@ func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 		v = Value{Kind: List, Items: []Value{v}}
 	}
 	switch {
+	case t.how == autoPairs:
+		if other, ok := t.with.Find(args); ok && (autoType{how: autoList}).unwrapped(other).Kind == List {
+			return t.pairs(dst, v.Items, (autoType{how: autoList}).unwrapped(other).Items, args)
+		}
+		return t.list(dst, v.Items, args)
 	case t.how >= autoList:
 		return t.list(dst, v.Items, args)
+	case t.members != nil && v.Kind == Object:
+		v = t.picked(v)
+		return appendAuto(dst, &v), nil
 	case t.how == autoAny || v.Kind == List || v.Kind == Object:
 		return appendAuto(dst, &v), nil
 	}
@@ -126,7 +169,7 @@ func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 		text = string(appendDecimal(nil, text))
 	}
 	if t.how == autoID {
-		return appendQuoted(dst, human(text)), nil
+		return appendQuoted(dst, unescaped(human(text))), nil
 	}
 	return appendQuoted(dst, soften(text)), nil
 }
@@ -155,6 +198,51 @@ func (t autoType) unwrapped(v Value) Value {
 		return v.Items[0]
 	}
 	return v
+}
+
+// picked is an object of the members that count, with their defaults where they are blank.
+func (t autoType) picked(v Value) Value {
+	out := Value{Kind: Object}
+	for _, m := range t.members {
+		if own := v.member(m.Name); own != nil && !(autoType{}).blank(own) {
+			m.Value = *own
+		}
+		out.Members = append(out.Members, m)
+	}
+	return out
+}
+
+// siblings are the other list of pairs.
+func (t autoType) siblings() []Path {
+	if t.with == nil {
+		return nil
+	}
+	return []Path{*t.with}
+}
+
+// pairs joins two lists item by item; the pairs have no order. Lists of different lengths are no pairs and are kept as they are.
+func (t autoType) pairs(dst []byte, items, others []Value, args Value) ([]byte, error) {
+	ordered := autoType{how: autoList, of: t.of}
+	if len(items) != len(others) {
+		dst, err := ordered.list(append(dst, '['), items, args)
+		if err != nil {
+			return nil, err
+		}
+		if dst, err = ordered.list(append(dst, ','), others, args); err != nil {
+			return nil, err
+		}
+		return append(dst, ']'), nil
+	}
+	texts := make([][]byte, len(items))
+	for i := range items {
+		text, err := ordered.list(nil, []Value{items[i], others[i]}, args)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
+	}
+	slices.SortFunc(texts, bytes.Compare)
+	return append(append(append(dst, '['), bytes.Join(texts, []byte{','})...), ']'), nil
 }
 
 func (t autoType) list(dst []byte, items []Value, args Value) ([]byte, error) {
@@ -235,7 +323,7 @@ func appendAutoText(dst []byte, v *Value) []byte {
 // stop at the end.
 func soften(s string) string {
 	for {
-		next := oneSpace(softRunes(foldText(s)))
+		next := oneSpace(softRunes(unescaped(foldText(s))))
 		for _, end := range [...]string{".", "!", "。", "！"} {
 			if cut := strings.TrimSuffix(next, end); cut != "" && !strings.HasSuffix(cut, end) {
 				next = strings.TrimRight(cut, " ")
@@ -246,6 +334,31 @@ func soften(s string) string {
 		}
 		s = next
 	}
+}
+
+// unescaped takes back what a model escaped once too often: runs of backslashes are one, one before a quote or at the end is none.
+func unescaped(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' {
+			end := i
+			for end < len(s) && s[end] == '\\' {
+				end++
+			}
+			if end == len(s) || s[end] == '"' || s[end] == '\'' {
+				i = end - 1
+				continue
+			}
+			b.WriteByte('\\')
+			i = end - 1
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 func softRunes(s string) string {

@@ -243,15 +243,62 @@ func (p Property) Reading() string {
 	case "boolean":
 		return "auto(bool)"
 	case "array":
-		if p.Items == nil || p.Items.Kind == "" || p.Items.Kind == "object" || p.Items.Kind == "array" {
-			return "auto(list)"
+		if inner := p.ItemReading(); inner != "" {
+			return "auto(list|" + inner + ")"
 		}
-		inner := strings.TrimSuffix(strings.TrimPrefix(p.Items.Reading(), "auto("), ")")
-		return "auto(list|" + inner + ")"
+		return "auto(list)"
+	case "object":
+		if members := p.members(nil); members != "" {
+			return "auto(object|" + members + ")"
+		}
 	case "string":
 		return p.stringReading()
 	}
 	return "auto"
+}
+
+// ItemReading is the reading of an array's items without auto and its brackets: "id", "object|sku|quantity=1"; "" where nothing is known of them.
+func (p Property) ItemReading() string {
+	if p.Items == nil {
+		return ""
+	}
+	inner, _ := strings.CutPrefix(p.Items.Reading(), "auto")
+	return strings.TrimSuffix(strings.TrimPrefix(inner, "("), ")")
+}
+
+// members writes the members of an object for its reading, without those that skip names; "" where a name cannot stand in a type expression or the
+// object may hold others.
+func (p Property) members(skip func(Property) bool) string {
+	var out []string
+	for _, m := range p.Properties {
+		if skip != nil && skip(m) {
+			continue
+		}
+		word := m.Name
+		if d := m.usableDefault(); d != nil && d.Kind != List && d.Kind != Object {
+			word += "=" + d.Text
+		}
+		if strings.ContainsAny(word, "|()?") || strings.Contains(m.Name, "=") || strings.TrimSpace(word) != word {
+			return ""
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, "|")
+}
+
+// ReadingWithout is Reading with the members left out that skip names: of an object, and of the objects in a list.
+func (p Property) ReadingWithout(skip func(Property) bool) string {
+	switch {
+	case p.Kind == "object":
+		if members := p.members(skip); members != "" {
+			return "auto(object|" + members + ")"
+		}
+	case p.Kind == "array" && p.Items != nil && p.Items.Kind == "object":
+		if members := p.Items.members(skip); members != "" {
+			return "auto(list|object|" + members + ")"
+		}
+	}
+	return p.Reading()
 }
 
 func (p Property) stringReading() string {

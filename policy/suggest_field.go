@@ -43,6 +43,7 @@ func (s *suggester) fields(op *DraftOperation) {
 		args[i].role, args[i].why = s.roleOf(p)
 	}
 	s.settle(args)
+	args = s.withoutPaired(args)
 	for _, a := range args {
 		f := DraftField{FieldSpec: a.Field(), Why: a.why}
 		f.Type = a.typ + "?"
@@ -77,6 +78,18 @@ func (s *suggester) settle(args []candidate) {
 			args[i].why = "prose, and the only thing that tells two calls apart"
 		}
 	}
+}
+
+// withoutPaired drops lists that another one is read with.
+func (s *suggester) withoutPaired(args []candidate) []candidate {
+	gone := map[string]bool{}
+	for i := range args {
+		if other := s.pairedWith(args[i].Property); args[i].Kind == "array" && other != "" {
+			gone[other] = true
+			args[i].why = "a list whose items belong to those of " + other + ", in whatever order"
+		}
+	}
+	return slices.DeleteFunc(args, func(a candidate) bool { return gone[a.Name] })
 }
 
 // roleOf decides what an argument is for, and says why. Enumerations, references, numbers and truth values are identity whatever they are
@@ -129,13 +142,36 @@ var (
 	duplicates = regexp.MustCompile(`(?i)\bduplicate|\brepeat|重複`)
 )
 
-// typeOf is the reading of an argument. Lists whose order says nothing become sets, or bags where repeats count.
+// typeOf is the reading of an argument: prose inside of objects does not count, and lists whose order says nothing become sets, or bags
+// where repeats count.
 func (s *suggester) typeOf(p canonicalize.Property) string {
-	typ := p.Reading()
+	typ := p.ReadingWithout(func(m canonicalize.Property) bool { return len(m.Enum) == 0 && prose(m) != "" })
 	if p.Kind != "array" {
 		return typ
 	}
+	if other := s.pairedWith(p); other != "" {
+		return strings.Replace(typ, "auto(list", "auto(pairs|"+other, 1)
+	}
 	return strings.Replace(typ, "auto(list", "auto("+s.listKind(p), 1)
+}
+
+var paired = regexp.MustCompile(`(?i)same (?:position|order|index)|correspond|\brespectively\b`)
+
+// pairedWith is the other list whose items belong to p's, place by place: two lists of one kind, one of which says so or is named as the new one of the other.
+func (s *suggester) pairedWith(p canonicalize.Property) string {
+	var lists []canonicalize.Property
+	for _, q := range s.schema.Properties {
+		if q.Kind == "array" && !people(q) {
+			lists = append(lists, q)
+		}
+	}
+	if len(lists) != 2 || lists[0].Name != p.Name || lists[0].ItemReading() != lists[1].ItemReading() || strings.ContainsAny(lists[1].Name, "|()./?") {
+		return ""
+	}
+	if lists[1].Name == "new_"+p.Name || paired.MatchString(lists[0].Description+" "+lists[1].Description) {
+		return lists[1].Name
+	}
+	return ""
 }
 
 func (s *suggester) listKind(p canonicalize.Property) string {

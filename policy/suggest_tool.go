@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"agentgw"
 	"agentgw/canonicalize"
@@ -24,8 +25,10 @@ type toolKind struct {
 // Verbs at the beginning of tool names, by what they do.
 var (
 	readVerbs = wordSet(`get list search find fetch read view show check lookup look query calculate compute count describe retrieve browse display estimate compare
-		analyze analyse predict convert translate summarize validate verify test inspect explain identify detect evaluate determine recommend track download preview
-		info information status detail details weather forecast solve sort filter sum average detect classify extract parse`)
+		analyze analyse predict convert translate summarize validate verify test inspect explain identify detect evaluate determine recommend track preview
+		solve sort filter classify extract parse query`)
+	otherVerbs = wordSet(`update modify change edit rename move copy play execute run launch write replace assign exchange control configure install reset lock unlock press connect
+		store push merge commit sync import export train fill put apply grant customize control navigate`)
 	setVerbs     = wordSet(`set toggle enable disable mute unmute adjust turn`)
 	messageVerbs = wordSet(`send post reply forward notify message tweet comment publish broadcast mail email text announce share retweet respond contact escalate transfer_to handover`)
 	moneyNames   = wordSet(`pay payment payments money transfer charge refund withdraw withdrawal deposit purchase buy invoice payout remit transaction transactions donate tip fund funds certificate`)
@@ -42,24 +45,21 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// kindOfTool reads the name first: its verb is the most reliable word a tool has. The description decides where the name has none.
+// kindOfTool reads the last part of the name first: its verb is the most reliable word a tool has. The description decides where the name
+// has none, and whether a name that seems to read does: "get" of get_train_tickets buys.
 func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
-	name := canonicalize.Property{Name: t.Name}.Words()
-	about := canonicalize.Property{Name: strings.NewReplacer(",", " ", ".", " ", "'", " ", "(", " ").Replace(firstSentence(t.Description))}.Words()
+	last := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	name := canonicalize.Property{Name: last}.Words()
+	about := wordsOf(firstSentence(t.Description))
 	k := toolKind{}
-	for _, words := range [][]string{name, about[:min(len(about), 3)]} {
-		for _, w := range words {
-			if k.verb = verbOf(w); k.verb != "" {
-				break
-			}
-		}
-		if k.verb != "" {
-			break
-		}
+	k.verb = firstVerb(name, anyVerb)
+	said := firstVerb(about[:min(len(about), 4)], anyVerb)
+	if k.verb == "" {
+		k.verb = said
 	}
-	k.read = t.ReadOnly || readVerbs[k.verb]
+	k.read = t.ReadOnly || readVerbs[k.verb] && (said == "" || readVerbs[said]) && firstVerb(about, writes) == ""
 	k.set, k.message, k.make, k.move = setVerbs[k.verb], messageVerbs[k.verb], makeVerbs[k.verb], moveVerbs[k.verb]
-	for _, w := range slices.Concat(name, about) {
+	for _, w := range slices.Concat(canonicalize.Property{Name: t.Name}.Words(), about) {
 		k.money = k.money || moneyNames[w]
 		k.later = k.later || laterWords[w]
 		k.mention(w)
@@ -71,14 +71,26 @@ func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 	return k
 }
 
-// verbOf is the base form of a verb that the tables know, or "".
-func verbOf(w string) string {
-	for _, form := range []string{w, strings.TrimSuffix(w, "s"), strings.TrimSuffix(w, "es"), strings.TrimSuffix(w, "d"), strings.TrimSuffix(w, "ed"), strings.TrimSuffix(w, "ing")} {
-		if readVerbs[form] || setVerbs[form] || messageVerbs[form] || moveVerbs[form] || makeVerbs[form] {
-			return form
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// firstVerb is the first of some words that is a verb of a kind, in its base form.
+func firstVerb(words []string, is func(string) bool) string {
+	for _, w := range words {
+		for _, form := range []string{w, strings.TrimSuffix(w, "s"), strings.TrimSuffix(w, "es"), strings.TrimSuffix(w, "d"), strings.TrimSuffix(w, "ed"), strings.TrimSuffix(w, "ing"), strings.TrimSuffix(w, "ing") + "e"} {
+			if is(form) {
+				return form
+			}
 		}
 	}
 	return ""
+}
+
+func anyVerb(w string) bool { return readVerbs[w] || writes(w) }
+
+func writes(w string) bool {
+	return setVerbs[w] || messageVerbs[w] || moveVerbs[w] || makeVerbs[w] || otherVerbs[w]
 }
 
 // mention collects side effects from the words of name and description.

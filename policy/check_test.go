@@ -11,7 +11,7 @@ import (
 )
 
 // load reads operations written below `operations:`, with an entity order.
-func load(t *testing.T, operations string, env policy.Env) (*policy.Policy, error) {
+func load(t testing.TB, operations string, env policy.Env) (*policy.Policy, error) {
 	t.Helper()
 	text := "version: 1\nentities: {order: {states: [pending, approved], initial: pending}}\noperations:\n"
 	for line := range strings.SplitSeq(strings.TrimSpace(operations), "\n") {
@@ -20,7 +20,7 @@ func load(t *testing.T, operations string, env policy.Env) (*policy.Policy, erro
 	return policy.Load([]policy.Source{{Name: "p.yaml", Text: []byte(text)}}, env)
 }
 
-func mustLoad(t *testing.T, operations string) *policy.Policy {
+func mustLoad(t testing.TB, operations string) *policy.Policy {
 	t.Helper()
 	p, err := load(t, operations, policy.Env{})
 	if err != nil {

@@ -39,7 +39,7 @@ var coinRows = []struct{ codes, names string }{
 	{"TWD", "nt$ tw$ new_taiwan_dollar new_taiwan_dollars taiwan_dollar taiwan_dollars 台湾ドル 新台湾ドル ニュー台湾ドル 台湾元"},
 	{"!" + pounds, "£ ￡ pound pounds ポンド"},
 	{"GBP", "british_pound british_pounds pound_sterling pounds_sterling sterling quid uk£ gb£ gbp£ イギリスポンド 英ポンド 英国ポンド"},
-	{"EGP", "egyptian_pound egyptian_pounds エジプトポンド"},
+	{"EGP", "egyptian_pound egyptian_pounds le l.e. e£ £e エジプトポンド"},
 	{"!JPY CNY", "¥ ￥ \\"},
 	{"JPY", "円 圓 yen yens japanese_yen jp¥ 日本円 jpy¥ えん"},
 	{"CNY", "yuan chinese_yuan renminbi rmb cn¥ 人民元 人民币 中国元 kuai"},
@@ -63,7 +63,7 @@ var coinRows = []struct{ codes, names string }{
 	{dinars, "dinar dinars ディナール"},
 	{"KWD", "kuwaiti_dinar kuwaiti_dinars"},
 	{riyals, "riyal riyals rial rials リヤル リアル"},
-	{"SAR", "saudi_riyal saudi_riyals saudiriyal サウジリヤル"},
+	{"SAR", "saudi_riyal saudi_riyals サウジリヤル"},
 	{"QAR", "qatari_riyal qatari_riyals カタールリヤル"},
 	{"AED", "dirham dirhams uae_dirham uae_dirhams"},
 	{"THB", "฿ baht バーツ タイバーツ"},
@@ -90,6 +90,7 @@ var centRows = []struct{ codes, scale, names string }{
 	{"!" + dollars + " EUR MYR", "0.01", "cent cents ¢ c セント"},
 	{"!GBP", "0.01", "penny pence p ペンス"},
 	{"!JPY", "0.01", "銭"},
+	{"JPY MYR IDR", "0.01", "sen"},
 	{"!CNY", "0.1", "角"},
 	{"!CNY", "0.01", "分"},
 	{"!UAH RUB", "0.01", "kopiyka kopiykas kopek kopeks"},
@@ -105,8 +106,12 @@ var coins = sync.OnceValues(func() (map[string]coin, int) {
 		c := coin{codes: strings.Fields(rest), usual: usual, scale: scale}
 		c.usual = usual || len(c.codes) == 1
 		for name := range strings.FieldsSeq(names) {
-			name = human(strings.ReplaceAll(name, "_", " "))
-			all[strings.ToLower(name)] = c
+			name = strings.ToLower(human(name))
+			all[strings.ReplaceAll(name, "_", " ")] = c
+			all[strings.ReplaceAll(name, "_", "")] = c
+			if letters, ok := strings.CutSuffix(name, "$"); ok && letters != "" {
+				all[letters+" $"] = c
+			}
 		}
 	}
 	for _, row := range coinRows {

@@ -1,44 +1,105 @@
 package canonicalize
 
-import "time"
+import (
+	"slices"
+	"strconv"
+	"time"
+)
 
-// dateType reads a day, a month or a year.
+// dateType reads a day, a month or a year in the forms of moment.go. Its canonical form is the ISO 8601 one: 2026-04-01, 2026-04, 2026.
 type dateType struct {
-	unit  string // "date", "month" or "year"
-	zone  *time.Location
-	order string
+	unit  string         // "date", "month" or "year"
+	zone  *time.Location // where a moment with an offset is turned into a day; nil refuses it
+	order string         // of day, month and year in 03/04/2026: "dmy", "mdy", "ymd"; "" refuses it
 }
 
 func newDate(params []string, d Defaults) (Type, error)  { return newCalendar("date", params, d) }
 func newMonth(params []string, d Defaults) (Type, error) { return newCalendar("month", params, d) }
 func newYear(params []string, d Defaults) (Type, error)  { return newCalendar("year", params, d) }
 
-func newCalendar(unit string, params []string, _ Defaults) (Type, error) {
+// newCalendar makes date, date(zone), date(order) and date(zone|order), and the same of month and year.
+func newCalendar(unit string, params []string, d Defaults) (Type, error) {
 	t := &dateType{unit: unit}
+	zone := d.Zone
 	for _, p := range params {
-		switch p {
-		case "dmy", "mdy", "ymd":
+		switch {
+		case slices.Contains([]string{"dmy", "mdy", "ymd"}, p) && t.order == "":
 			t.order = p
+		case zone == d.Zone && t.order == "":
+			zone = p
 		default:
-			zone, err := time.LoadLocation(p)
-			if err != nil {
-				return nil, &Error{Reason: "unknown zone " + p}
-			}
-			t.zone = zone
+			return nil, &Error{Reason: "takes a zone and an order", Remedy: "write " + unit + "(Asia/Tokyo|dmy)"}
 		}
 	}
-	return t, nil
+	var err error
+	t.zone, err = loadZone(zone)
+	return t, err
 }
 
 func (t *dateType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
-	const remedy = "write it as YYYY-MM-DD"
-	s, err := scalar(v, "a date", remedy)
+	s, err := scalar(v, t.unit, t.remedy())
 	if err != nil {
 		return nil, err
 	}
-	day, err := time.Parse("2006-01-02", s)
-	if err != nil {
-		return nil, &Error{Reason: "is not a date", Remedy: remedy}
+	if v.Kind == Number && (countDigits(s) != len(s) || len(s) != map[string]int{"date": 8, "month": 6, "year": 4}[t.unit]) {
+		return nil, t.unread("is a number, not a " + t.unit)
 	}
-	return day.AppendFormat(dst, map[string]string{"date": `"2006-01-02"`, "month": `"2006-01"`, "year": `"2006"`}[t.unit]), nil
+	if t.unit == "date" && isoDay(s) {
+		return appendQuoted(dst, s), nil
+	}
+	m, err := readMoment(closeUp(s), t.order)
+	if err != nil {
+		return nil, err
+	}
+	if t.unit == "date" && m.day == 0 || t.unit == "month" && m.month == 0 {
+		return nil, t.unread("is no whole " + t.unit)
+	}
+	if m, err = m.dayIn(t.zone); err != nil {
+		return nil, err
+	}
+	if err := m.checkEra(); err != nil {
+		return nil, err
+	}
+	dst = append(dst, '"')
+	dst = appendPadded(dst, m.year, 4)
+	if t.unit != "year" {
+		dst = appendPadded(append(dst, '-'), m.month, 2)
+	}
+	if t.unit == "date" {
+		dst = appendPadded(append(dst, '-'), m.day, 2)
+	}
+	return append(dst, '"'), nil
+}
+
+func (t *dateType) remedy() string {
+	return "write it as " + map[string]string{"date": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}[t.unit]
+}
+
+func (t *dateType) unread(reason string) error { return &Error{Reason: reason, Remedy: t.remedy()} }
+
+// isoDay reports whether s is a day in the canonical form already.
+func isoDay(s string) bool {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' || countDigits(s) != 4 || countDigits(s[5:]) != 2 || countDigits(s[8:]) != 2 {
+		return false
+	}
+	year, _ := strconv.Atoi(s[:4])
+	month, _ := strconv.Atoi(s[5:7])
+	day, _ := strconv.Atoi(s[8:])
+	return year > 0 && realDay(year, month, day)
+}
+
+// realDay reports whether the Gregorian calendar, also before it was made, has the day.
+func realDay(year, month, day int) bool {
+	return month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month)
+}
+
+func daysOf(year, month int) int {
+	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+func appendPadded(dst []byte, n, width int) []byte {
+	for limit := int(tens[width-1]); limit > n && limit > 1; limit /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, int64(n), 10)
 }

@@ -20,7 +20,9 @@ func human(s string) string {
 	if strings.ContainsAny(s, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞") {
 		s = spellFractions(s)
 	}
-	s = norm.NFKC.String(s)
+	if s = norm.NFKC.String(s); settled(s) {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	space := true // nothing written yet: leading spaces are dropped
@@ -39,6 +41,18 @@ func human(s string) string {
 		}
 	}
 	return strings.TrimSuffix(b.String(), " ")
+}
+
+// settled reports whether nothing is left to fold after NFKC.
+func settled(s string) bool {
+	last := ' '
+	for _, r := range s {
+		if foldRune(r) != r || r == ' ' && last == ' ' {
+			return false
+		}
+		last = r
+	}
+	return last != ' '
 }
 
 // plainASCII reports whether human would return s unchanged.

@@ -64,7 +64,7 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if code == "" {
 		code = t.usual
 	}
-	if v.Kind == Number || isDecimal(s) {
+	if v.Kind == Number || isDecimal(s) && !(t.grouped && continental(s)) {
 		return t.finish(dst, s, code)
 	}
 	if !t.grouped {
@@ -79,6 +79,12 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 		return nil, &Error{Reason: "is no exact amount", Remedy: moneyRemedy}
 	}
 	return t.finish(dst, amount.FloatString(digits), code)
+}
+
+// continental reports whether a plain numeral is also one with a grouping point, as 350.000 rupiah are written.
+func continental(s string) bool {
+	whole, fraction, _ := strings.Cut(s, ".")
+	return len(fraction) == 3 && allDigits(fraction) && grouped(whole+","+fraction)
 }
 
 // finish writes a decimal literal and its currency.
@@ -169,12 +175,20 @@ func (t *moneyType) object(v Value, declared string) (Value, string, error) {
 func (t *moneyType) written(s, declared string) (*big.Rat, string, error) {
 	unread := &Error{Reason: "is not an amount of money", Remedy: `write it as "1,234.50", "¥1,100,000" or "110万円"`}
 	negative, s := cutSign(s)
+	if after, ok := cutWord(s, "a"); ok {
+		if _, _, coin := cutCoin(after); coin {
+			s = after // a $5 note is $5
+		}
+	}
 	head, s, hasHead := cutCoin(s)
 	s = strings.TrimLeft(s, " -")
 	if !hasHead {
 		head = coin{}
 	}
 	amount, rest, ambiguous, ok := cutAmount(s)
+	if point := s[:len(s)-len(strings.TrimLeft(s, ".0123456789"))]; continental(point) {
+		return nil, "", &Error{Reason: "may mean thousands or a fraction", Remedy: "write the amount without grouping marks, and no more decimals than the currency has"}
+	}
 	if !ok || negative && strings.HasPrefix(s, "-") {
 		return nil, "", unread
 	}

@@ -1,15 +1,139 @@
 package canonicalize
 
-import "strconv"
+import (
+	"strings"
+	"unicode"
+)
 
+// nameType reads names of organisations and people: width, case, spaces and punctuation do not count, and ㈱, (株) and 株式会社 are one
+// form, as are Ltd. and Limited. Which form it is and where it stands do count: 前株 and 後株 are two companies, and so are Inc. and LLC.
 type nameType struct{}
 
-func newName(params []string, d Defaults) (Type, error) { return &nameType{}, nil }
+func newName(params []string, _ Defaults) (Type, error) {
+	if len(params) > 0 {
+		return nil, &Error{Reason: "takes no parameters"}
+	}
+	return nameType{}, nil
+}
 
-func (t *nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
-	s, err := scalar(v, "a name", "")
+func (nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
+	const remedy = "write the name of the person or organisation"
+	if v.Kind != String {
+		return nil, &Error{Reason: "is " + v.Kind.String() + ", not a name", Remedy: remedy}
+	}
+	s, err := scalar(v, "a name", remedy)
 	if err != nil {
 		return nil, err
 	}
-	return strconv.AppendQuote(dst, s), nil
+	name := s
+	for {
+		next := foldName1(name)
+		if next == name {
+			break
+		}
+		name = next
+	}
+	if name == "" {
+		return nil, &Error{Reason: "has no letters", Remedy: remedy}
+	}
+	return appendQuoted(dst, name), nil
+}
+
+// foldName1 folds a name once.
+func foldName1(s string) string {
+	s = kanjiForms.Replace(closeUp(foldText(human(s))))
+	s = bankForms(s)
+	return closeUp(latinForms(wordsOnly(s)))
+}
+
+// kanjiForms are the short signs of Japanese legal forms. Signs that stand for more than one form are left alone.
+var kanjiForms = strings.NewReplacer(
+	"(株)", "株式会社", "株式會社", "株式会社", "(有)", "有限会社", "有限會社", "有限会社", "(同)", "合同会社", "(資)", "合資会社", "(名)", "合名会社",
+	"(医)", "医療法人", "(学)", "学校法人", "(福)", "社会福祉法人", "(宗)", "宗教法人", "(財)", "財団法人", "(社)", "社団法人",
+	"(一社)", "一般社団法人", "(一財)", "一般財団法人", "(公社)", "公益社団法人", "(公財)", "公益財団法人", "(独)", "独立行政法人",
+	"(特非)", "特定非営利活動法人", "npo法人", "特定非営利活動法人",
+)
+
+// bankForms reads the forms of bank transfers, where a name in kana begins with カ) or ends with (カ.
+func bankForms(s string) string {
+	for _, f := range [...]struct{ kana, form string }{{"カ", "株式会社"}, {"ユ", "有限会社"}, {"ド", "合同会社"}} {
+		if rest, ok := strings.CutPrefix(strings.TrimPrefix(s, "("), f.kana+")"); ok && rest != "" {
+			return f.form + rest
+		}
+		for _, end := range [...]string{"(" + f.kana + ")", "(" + f.kana} {
+			if rest, ok := strings.CutSuffix(s, end); ok && rest != "" {
+				return rest + f.form
+			}
+		}
+	}
+	return s
+}
+
+// wordsOnly takes punctuation away. A stop after a single letter vanishes (A.B.C. is ABC), other marks part words; & is "and"; a dash
+// after katakana is the long vowel that it stands for.
+func wordsOnly(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	letters := 0 // in the run before
+	var last rune
+	for _, r := range s {
+		switch {
+		case r == '\'':
+		case r == '.' && letters == 1:
+			letters = 0
+			last = r
+			continue
+		case r == '&':
+			b.WriteString(" and ")
+		case r == '-' && unicode.Is(unicode.Katakana, last):
+			r = 'ー'
+			b.WriteRune(r)
+		case r != '#' && r != '%' && r != '@' && r != '*' && r != '・' && unicode.IsPunct(r):
+			b.WriteByte(' ')
+		case r == '・':
+		default:
+			b.WriteRune(r)
+		}
+		if unicode.IsLetter(r) {
+			letters++
+		} else if r != '\'' {
+			letters = 0
+		}
+		last = r
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// latinForms shortens the legal forms at the end of a name.
+func latinForms(s string) string {
+	for {
+		words := strings.Fields(s)
+		changed := false
+		for i := len(words) - 1; i > 0; i-- {
+			short, ok := legalForms[words[i]]
+			if !ok {
+				break
+			}
+			changed = changed || short != words[i]
+			words[i] = short
+		}
+		s = strings.Join(words, " ")
+		for long, short := range longForms {
+			if rest, ok := strings.CutSuffix(s, " "+long); ok {
+				s, changed = rest+" "+short, true
+			}
+		}
+		if !changed {
+			return s
+		}
+	}
+}
+
+var legalForms = map[string]string{
+	"incorporated": "inc", "inc": "inc", "corporation": "corp", "corp": "corp", "limited": "ltd", "ltd": "ltd", "company": "co", "co": "co",
+	"proprietary": "pty", "pty": "pty", "aktiengesellschaft": "ag", "ag": "ag", "llc": "llc", "plc": "plc", "lp": "lp", "llp": "llp", "gmbh": "gmbh",
+}
+
+var longForms = map[string]string{
+	"limited liability co": "llc", "public ltd co": "plc", "l l c": "llc", "a s": "as", "s a": "sa", "gesellschaft mit beschränkter haftung": "gmbh",
 }

@@ -3,6 +3,7 @@ package canonicalize
 import (
 	"math/big"
 	"strings"
+	"unicode/utf8"
 )
 
 // quantityType reads an amount of something: 1,500 g, 1.5 kg, 5 ft 2 in, 時速60キロ. Its canonical form is a string, the exact amount and
@@ -116,6 +117,10 @@ func (t *quantityType) term(s, prefix string) (*big.Rat, *unit, string, error) {
 			return nil, nil, "", unread
 		}
 		return toBase(amount, t.unit), t.unit, "", nil
+	}
+	if scale, ok := letterScales[rest[:1]]; ok && len(rest) > 1 && (rest[1] == '%' || rest[1] >= utf8.RuneSelf) {
+		amount.Mul(amount, scale) // 15k%
+		rest = rest[1:]
 	}
 	u, rest := t.cutUnit(rest, prefix)
 	if u == nil {

@@ -86,8 +86,9 @@ time min 60: minute, mins, 分, 分間
 time h 3600: hr, hour, hrs, 時間
 time d 86400: day, 日, 日間, 日齢
 time wk 604800: week, wks, 週, 週間, 週齢
+time fortnight 1209600:
 calendar month 1: mo, mos, か月, ヶ月, ケ月, カ月, ヵ月, 箇月, ヶ月間, か月間, カ月間, ヵ月間, ケ月間, 月齢
-calendar year 12: y, yr, yrs, 年, 年間, 歳, 才, yo, y/o
+calendar year 12: y, Y, yr, yrs, 年, 年間, 歳, 才, yo, y/o
 degree degree 1: deg, °, 度
 radian rad 1: radian, ラジアン
 turn turn 1: revolution, 回転
@@ -182,7 +183,7 @@ var units = sync.OnceValue(func() *unitIndex {
 		if !ok {
 			continue
 		}
-		x.add(head, names)
+		x.add(newUnit(head), names)
 	}
 	for _, t := range []struct{ symbol, factor, offset, names string }{
 		{"°C", "1", "0", "c, celsius, celcius, centigrade, degree celsius, degrees celsius, degree c, degrees c, deg c, ° celsius, degree celcius, deg celsius, ℃, 摂氏"},
@@ -198,8 +199,8 @@ var units = sync.OnceValue(func() *unitIndex {
 	return x
 })
 
-// add takes one row of the table: dimensions and symbols may hold spaces, so the factor is found from the end.
-func (x *unitIndex) add(head, names string) {
+// newUnit reads "dimension symbol factor": dimensions and symbols may hold spaces, so the factor is found from the end.
+func newUnit(head string) *unit {
 	at := strings.LastIndexByte(head, ' ')
 	dimension, symbol, _ := strings.Cut(head[:at], " ")
 	for _, two := range [...]string{"fluid ounce", "time of doing"} {
@@ -207,9 +208,13 @@ func (x *unitIndex) add(head, names string) {
 			dimension, symbol = two, rest
 		}
 	}
-	u := &unit{symbol: symbol, dimension: dimension, factor: mustRat(head[at+1:])}
-	x.name(u, human(symbol))
-	for name := range strings.SplitSeq(symbol+","+names, ",") {
+	return &unit{symbol: symbol, dimension: dimension, factor: mustRat(head[at+1:])}
+}
+
+// add takes one row of the table.
+func (x *unitIndex) add(u *unit, names string) {
+	x.name(u, human(u.symbol))
+	for name := range strings.SplitSeq(u.symbol+","+names, ",") {
 		if name = human(name); name == "" {
 			continue
 		}
@@ -257,7 +262,7 @@ func (x *unitIndex) find(s, dimension string) *unit {
 }
 
 // ambiguousAlone are spellings that mean nothing certain where no unit is declared.
-var ambiguousAlone = map[string]bool{"k": true, "分": true, "ケ": true, "コ": true, "pt": true, "y": true, "米": true, "a": true}
+var ambiguousAlone = map[string]bool{"k": true, "分": true, "ケ": true, "コ": true, "pt": true, "y": true, "Y": true, "米": true, "a": true}
 
 // cut reads the longest unit that s begins with.
 func (x *unitIndex) cut(s, dimension string) (*unit, string) {
@@ -314,13 +319,9 @@ func per(u, v *unit) *unit {
 var baseUnits = sync.OnceValue(func() map[string]string {
 	base := map[string]string{"temperature": "°C"}
 	for row := range strings.Lines(unitRows) {
-		if head, _, ok := strings.Cut(strings.TrimSpace(row), ":"); ok && strings.HasSuffix(head, " 1") {
-			x := &unitIndex{exact: map[string]*unit{}, folded: map[string]*unit{}}
-			x.add(head, "")
-			for symbol, u := range x.exact {
-				if base[u.dimension] == "" {
-					base[u.dimension] = symbol
-				}
+		if head, _, ok := strings.Cut(strings.TrimSpace(row), ":"); ok {
+			if u := newUnit(head); base[u.dimension] == "" && u.factor.Cmp(big.NewRat(1, 1)) == 0 {
+				base[u.dimension] = u.symbol
 			}
 		}
 	}

@@ -57,9 +57,16 @@ type Decision struct {
 // Candidate is an earlier effect that a `similar` call may mean.
 type Candidate struct {
 	ID      EffectID
-	Text    map[string]string // the meaning fields as they came then
-	Differs []string
+	Text    map[string]string // its free text, by field, as it came then
+	Differs []string          // words that only one of the two has: "+again", "-still"
+	Score   float64           // closeness, 0 to 1
+}
+
+// Likeness is a candidate by its place in a list.
+type Likeness struct {
+	Index   int
 	Score   float64
+	Differs []string
 }
 
 // Sent reports whether the decision let a request leave for the tool.

@@ -8,12 +8,13 @@ type Remembered struct {
 	Own      *Effect   // the operation's own record
 	Bound    *Binding  // what the caller's key is bound to, while that is unfinished or retained
 	Entity   *Entity
-	Holder   *Effect    // who holds the entity or the lock, where that is another effect
-	Held     string     // what Holder holds, for people: "order A-1042"
-	Spent    *time.Time // the operation's budget is spent until then
-	Elements []*Effect  // `each`: what is remembered of every element, nil where nothing stands
-	Token    *Token     // a repeat token that was read and is bound to this principal and these arguments
-	State    *string    // the entity's state as a tool tells it; nil: the ledger's own
+	Holder   *Effect     // who holds the entity or the lock, where that is another effect
+	Held     string      // what Holder holds, for people: "order A-1042"
+	Similar  []Candidate // earlier effects worded alike, the closest first
+	Spent    *time.Time  // the operation's budget is spent until then
+	Elements []*Effect   // `each`: what is remembered of every element, nil where nothing stands
+	Token    *Token      // a repeat token that was read and is bound to this principal and these arguments
+	State    *string     // the entity's state as a tool tells it; nil: the ledger's own
 }
 
 // Binding is what a caller's key is bound to: one ordinal of one effect.
@@ -26,12 +27,10 @@ type Binding struct {
 
 // Token is what a repeat token says: once more, after this ordinal of the effect.
 type Token struct {
-	ID        EffectID
-	Base      uint64
-	Ordinal   int
-	Expires   time.Time // by the store's clock
-	Principal string
-	Arguments Digest
+	ID      EffectID
+	Base    uint64
+	Ordinal int       // 0: the caller was asked about likeness, and means another effect
+	Expires time.Time // by the store's clock
 }
 
 // Way says how an executed call claims its effect.
@@ -51,6 +50,7 @@ type Judgement struct {
 	Fields     []string
 	Way        Way
 	Repeat     bool // Again by a token or a fresh caller key
+	Candidates []Candidate
 	Ordinal    int  // Replayed: the ordinal whose answer it is; 0: the record's own
 	Lapse      bool // Own's lease has run out: that is written before it is told
 	RetryAfter time.Duration

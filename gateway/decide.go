@@ -18,6 +18,11 @@ func (g *Gateway) decision(ctx context.Context, p *plan, f ledger.Finding) *agen
 	if p.op.Rule.Pattern == agentgw.Overwrite && d.Verdict == agentgw.Executed {
 		d.Verdict = agentgw.Passed
 	}
+	if d.Verdict == agentgw.Similar {
+		d.Candidates, d.Effect = f.Candidates, nil
+		d.Token = g.sealToken(ctx, p, &agentgw.Effect{ID: p.op.ID, Now: f.Now})
+		return d
+	}
 	if d.Effect == nil {
 		return d
 	}

@@ -27,6 +27,7 @@ type Options struct {
 	Allowed   func(principal, operation string) bool // nil: everyone may everything
 	Clock     Clock                                  // the real one by default; simulate brings its own
 	Observe   Observer                               // nil: nobody
+	Wording   Wording                                // nil: free text is compared by its exact wording only
 }
 
 // Observer is told what happened, for metrics and the decision log. Its methods must return soon.
@@ -34,6 +35,13 @@ type Observer interface {
 	Decided(call *agentgw.Call, d *agentgw.Decision, took time.Duration)
 	// Raised tells what an operator should look at: an outcome that came too late to count, one that could not be written.
 	Raised(e *agentgw.Effect, what string)
+}
+
+// Wording compares free text.
+type Wording interface {
+	// Nearest says which of earlier texts this one may mean again, the closest first; texts are by field name. It answers soon, whatever
+	// becomes of a model that it asks.
+	Nearest(ctx context.Context, texts map[string]string, earlier []map[string]string) []agentgw.Likeness
 }
 
 // Response is a decision with what a door needs to write it.
@@ -185,6 +193,16 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 		return ledger.Finding{}, g.unavailable(p, *why)
 	}
 	a := ledger.Ask{Op: p.op, Call: p.call, Judge: policy.Judge}
+	if g.Wording != nil {
+		a.Alike = func(texts map[string]string, earlier []map[string]string) []agentgw.Likeness {
+			return g.Wording.Nearest(ctx, texts, earlier)
+		}
+	}
+	if p.call.SameAs != "" {
+		if refusal := g.sameAs(ctx, p); refusal != nil {
+			return ledger.Finding{}, refusal
+		}
+	}
 	if p.call.RepeatToken != "" {
 		a.Token = g.openToken(ctx, p)
 	}
@@ -209,6 +227,26 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 			return found, nil
 		}
 	}
+}
+
+// sameAs takes the caller's word that this call means an effect it was asked about: one of the same identity but for its free text.
+func (g *Gateway) sameAs(ctx context.Context, p *plan) *agentgw.Decision {
+	id, err := agentgw.ParseEffectID(p.call.SameAs)
+	if err != nil {
+		return rejected("same_as: %v.", err)
+	}
+	if id.Partition != p.op.ID.Partition || id.Partition[0] != agentgw.PartitionMeaning {
+		return rejected("same_as: %s is not an effect that this call could mean: something else than its free text differs. Take one of the candidates.", id)
+	}
+	e, err := g.Ledger.Get(ctx, id)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound) || err == nil && e.State.Free():
+		return nil // nothing stands there any more: it is judged by its own words
+	case err != nil:
+		return g.unavailable(p, err.Error())
+	}
+	p.op.ID, p.op.Digest = id, e.Digest
+	return nil
 }
 
 func (g *Gateway) claim(ctx context.Context, p *plan, a ledger.Ask) (ledger.Finding, error) {

@@ -16,11 +16,14 @@ type Ask struct {
 	Token *agentgw.Token // nil without a repeat token that fits
 	State *string        // the entity's state as a tool tells it; nil: the ledger's own
 	Judge func(*agentgw.Operation, *agentgw.Call, *agentgw.Remembered) agentgw.Judgement
+	// Alike says which of earlier wordings this one may mean again, by field name; the closest first. nil: none is ever asked about.
+	Alike func(texts map[string]string, earlier []map[string]string) []agentgw.Likeness
 }
 
 // Finding is what came of an Ask: a judgement, the effect it speaks of (nil where none is remembered), and the claim where one was made.
 type Finding struct {
 	agentgw.Judgement
+	Now    time.Time // the store's clock
 	Effect *agentgw.Effect
 	Claim  *Claim
 }
@@ -62,6 +65,11 @@ func (l *Ledger) Claim(ctx context.Context, a Ask) (Finding, error) {
 			continue
 		}
 		if j.Verdict != agentgw.Executed {
+			if again, err := t.lookElsewhere(ctx, j); err != nil {
+				return Finding{}, err
+			} else if again {
+				continue
+			}
 			err := t.dropKey(ctx, j)
 			return t.finding(ctx, j, err)
 		}
@@ -115,6 +123,8 @@ type try struct {
 	e      *agentgw.Effect // the claim, once written
 	before *agentgw.Effect // what stood there before
 	way    agentgw.Way
+	index  []wording // meaning: what was claimed in this partition
+	looked bool      // the needs were looked at before a refusal
 }
 
 func (l *Ledger) newTry(a Ask) *try {
@@ -192,6 +202,9 @@ func (t *try) mainChanges(e *agentgw.Effect, way agentgw.Way) []Change {
 	if way == agentgw.Again {
 		name := historyName(e.ID, t.m.Own.Ordinal)
 		changes = append(changes, Change{Name: name, Want: t.wants[name], Value: encodeEffect(t.m.Own), Keep: keepFor(t.m.Own, t.m.Now)})
+	}
+	if t.meaning() {
+		changes = append(changes, Change{Name: nameIndex, Want: t.wants[nameIndex], Value: encodeIndex(t.indexWith(t.Op))})
 	}
 	if t.Op.Rule.Tombstone > 0 {
 		changes = append(changes, Change{Name: t.answerName(), Look: true})
@@ -286,7 +299,8 @@ func (t *try) note(r Reply) {
 // remember takes a reply about the effect's own partition as the memory to judge by.
 func (t *try) remember(ctx context.Context, r Reply) error {
 	t.note(r)
-	t.m.Now, t.m.Own, t.m.Entity, t.m.Holder, t.m.Held, t.m.Spent = r.Now, nil, nil, nil, "", nil
+	t.m.Now, t.m.Own, t.m.Entity, t.m.Holder, t.m.Held, t.m.Spent, t.m.Similar = r.Now, nil, nil, nil, "", nil, nil
+	t.looked = false
 	clear(t.m.Elements)
 	for _, rec := range r.Records {
 		if err := t.rememberRecord(rec, r.Now); err != nil {
@@ -299,6 +313,9 @@ func (t *try) remember(ctx context.Context, r Reply) error {
 		}
 	}
 	if err := t.rememberHolder(ctx); err != nil {
+		return err
+	}
+	if err := t.rememberSimilar(ctx); err != nil {
 		return err
 	}
 	return t.rememberKey(ctx)
@@ -316,6 +333,8 @@ func (t *try) rememberRecord(rec Record, now time.Time) (err error) {
 		}
 	case nameEntity:
 		t.m.Entity, err = decodeEntity(rec)
+	case nameIndex:
+		t.index, err = decodeIndex(rec.Value)
 	case t.answerName():
 		if t.m.Own != nil && t.m.Own.Apart {
 			t.m.Own.Answer, err = decodeAnswer(rec.Value)
@@ -582,6 +601,9 @@ func (t *try) release(ctx context.Context) error {
 		name := historyName(t.e.ID, t.before.Ordinal)
 		changes = append(changes, Change{Name: name, Want: t.wants[name]})
 	}
+	if t.meaning() {
+		changes = append(changes, Change{Name: nameIndex, Want: t.wants[nameIndex], Value: encodeIndex(t.index)})
+	}
 	replies, err := t.swapSurely(ctx, []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Changes: changes}})
 	if err != nil {
 		return err
@@ -644,6 +666,9 @@ func (t *try) readAll(ctx context.Context) error {
 	if t.transition() {
 		names = append(names, nameEntity)
 	}
+	if t.meaning() {
+		names = append(names, nameIndex)
+	}
 	if t.Op.Rule.Tombstone > 0 {
 		names = append(names, t.answerName())
 	}
@@ -666,6 +691,29 @@ func (t *try) readAll(ctx context.Context) error {
 		return err
 	}
 	return t.examineNeeds(ctx)
+}
+
+// lookElsewhere looks at the needs of a claim before it is refused for a reason that comes after them in the order of judgement. true:
+// judge again.
+func (t *try) lookElsewhere(ctx context.Context, j agentgw.Judgement) (bool, error) {
+	if t.looked || len(t.needs) == 0 || j.Verdict != agentgw.Blocked && j.Verdict != agentgw.Similar {
+		return false, nil
+	}
+	t.looked = true
+	var swaps []Swap
+	for _, n := range t.needs {
+		swaps = append(swaps, Swap{Partition: n.Partition, Changes: []Change{{Name: n.name, Look: true}}})
+	}
+	replies, err := t.swap(ctx, swaps...)
+	if err != nil {
+		return false, err
+	}
+	for i, n := range t.needs {
+		if !n.mine {
+			n.found, n.vacant = replies[i].Records[0], false
+		}
+	}
+	return true, t.examineNeeds(ctx)
 }
 
 // examineNeeds says who would be in the way elsewhere.

@@ -58,7 +58,7 @@ func (t *try) finding(ctx context.Context, j agentgw.Judgement, err error) (Find
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Judgement: j, Effect: t.m.Own}
+	f := Finding{Judgement: j, Now: t.m.Now, Effect: t.m.Own}
 	switch {
 	case j.Holder != nil:
 		f.Effect = j.Holder

@@ -57,7 +57,7 @@ func TestMachine(t *testing.T) {
 // TestRecord: what is packed is read back, and what only the write could know is filled in from it.
 func TestRecord(t *testing.T) {
 	op := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", TTL: time.Hour, Lease: time.Minute, Attempts: &agentgw.Budget{Count: 2, Per: time.Hour}}, Tenant: "acme",
-		ID: agentgw.EffectID{Partition: agentgw.NewPartition(agentgw.PartitionEffect, agentgw.Digest{1}), Key: agentgw.Digest{1}},
+		ID:     agentgw.EffectID{Partition: agentgw.NewPartition(agentgw.PartitionEffect, agentgw.Digest{1}), Key: agentgw.Digest{1}},
 		Fields: []agentgw.Field{{Name: "id", Canon: `"7"`}, {Name: "sum", Role: agentgw.RoleMatch, Canon: `"1.5"`}}}
 	e := claimNext(nil, op, &agentgw.Call{Principal: "p", Context: agentgw.Context{Run: "r"}}, agentgw.Fresh, false, 99, false)
 	at := time.UnixMicro(1_750_000_000_123_456).UTC()

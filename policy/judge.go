@@ -36,7 +36,16 @@ func Judge(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) age
 	if op.Rule.Pattern == agentgw.Transition && !startable(op.Rule, stateOf(op.Rule, m)) {
 		return blockedByState(op, m)
 	}
-	return budgets(op, m, own)
+	if own = budgets(op, m, own); own.Verdict == agentgw.Executed && len(m.Similar) > 0 && !another(op, m) {
+		return agentgw.Judgement{Verdict: agentgw.Similar, Candidates: m.Similar}
+	}
+	return own
+}
+
+// another reports whether the caller was asked and said that it means another effect than those worded alike.
+func another(op *agentgw.Operation, m *agentgw.Remembered) bool {
+	t := m.Token
+	return t != nil && t.ID == op.ID && t.Ordinal == 0 && m.Now.Before(t.Expires)
 }
 
 // judgeOwn looks at the effect's own record only.

@@ -48,6 +48,23 @@ func TestLoadNodeCases(t *testing.T) {
 	}
 }
 
+// Operations may stand in the test file itself, also once for several cases.
+func TestLoadNode(t *testing.T) {
+	var doc struct{ Shared, Entities, Operations yaml.Node }
+	text := "shared: &ops\n  a: {tools: [a], kei: {x: id}, when: \"args.y == tol\"}\noperations: *ops\n"
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	_, err := policy.LoadNode(nil, &doc.Operations, "t.yaml", policy.Env{})
+	errs, _ := err.(policy.Errors)
+	if len(errs) != 3 || errs[0].Line != 2 || errs[1].Col != 19 || errs[2].Col != 39 {
+		t.Errorf("got %v", err)
+	}
+	if p, err := policy.LoadNode(nil, nil, "t.yaml", policy.Env{}); err != nil || len(p.Operations) != 0 {
+		t.Errorf("nothing: %+v, %v", p, err)
+	}
+}
+
 func orNil(n *yaml.Node) *yaml.Node {
 	if n.IsZero() {
 		return nil

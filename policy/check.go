@@ -35,6 +35,9 @@ func (o *operationReader) check() {
 	if op.OnIndeterminate == agentgw.DoubtRetry {
 		o.checkRetry()
 	}
+	if op.Repeat == agentgw.RepeatNewKey && op.IdempotencyKey == agentgw.KeyIgnore {
+		o.fault(o.nodes["repeat"], "choose idempotency_key: check", "repeat: new_key needs the caller's key, which is ignored here")
+	}
 	if op.Spec.Each != nil && !slices.ContainsFunc(op.Spec.Key, ofItem) {
 		o.fault(o.nodes["each"], "add a field like sku: {type: id, arg: item.sku}", "each: no key field tells the elements apart")
 	}
@@ -128,14 +131,17 @@ func (o *operationReader) checkFieldNames() {
 	}
 }
 
-// fieldNames are the names that `fields` has in expressions; nil where they are not known beforehand.
+// fieldNames are the names that `fields` has in expressions, those of a batch's elements excepted; nil where they are not known
+// beforehand.
 func (o *operationReader) fieldNames() []string {
 	if o.op.Spec.MatchAll {
 		return nil
 	}
 	all := []string{}
 	for f := range o.op.fields() {
-		all = append(all, f.Name)
+		if o.op.Spec.Each == nil || !ofItem(f) {
+			all = append(all, f.Name)
+		}
 	}
 	return all
 }

@@ -84,6 +84,8 @@ func TestChecks(t *testing.T) {
 
 		{name: "a batch without elements", refused: `a: {tools: [a], each: lines, key: {order: id}}`, want: "4:25: each: no key field tells the elements apart", fine: `a: {tools: [a], each: lines, key: {order: id, sku: {type: id, arg: item.sku}}}`},
 		{name: "a batch of transitions", refused: `a: {tools: [a], each: lines, pattern: transition, entity: {order: {x: id}}, from: any, to: approved}`, want: "each has no effect with pattern transition", fine: `a: {tools: [a], pattern: transition, entity: {order: {x: id}}, key: {x: id, y: id}, from: any, to: approved}`},
+		{name: "a fresh key that is ignored", refused: `a: {tools: [a], key: {x: id}, repeat: new_key, idempotency_key: ignore}`, want: "repeat: new_key needs the caller's key", fine: `a: {tools: [a], key: {x: id}, repeat: new_key}`},
+		{name: "an element where there are many", refused: `a: {tools: [a], each: l, key: {x: id, s: {type: id, arg: item.s}}, when: "fields.s == '1'"}`, want: `fields has no member "s"`, fine: `a: {tools: [a], each: l, key: {x: id, s: {type: id, arg: item.s}}, when: "fields.x == '1'"}`},
 		{name: "a lease too short", refused: `a: {tools: [a], key: {x: id}, lease: 200ms}`, want: "lease: 200ms is too short; make it at least 1s", fine: `a: {tools: [a], key: {x: id}, lease: 1s}`},
 		{name: "a lease too long", refused: `a: {tools: [a], key: {x: id}, lease: 2d}`, want: "lease: 2d is too long; make it at most 24h", fine: `a: {tools: [a], key: {x: id}, lease: 24h}`},
 		{name: "no retention", refused: `a: {tools: [a], key: {x: id}, ttl: 0s}`, want: "ttl: 0s is too short", fine: `a: {tools: [a], key: {x: id}, wait: 0s, tombstone: 400d}`},

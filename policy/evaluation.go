@@ -46,7 +46,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	var v any
 	switch name {
 	case "args":
-		v = toCEL(e.args)
+		v = argumentsOf(e.args)
 	case "fields":
 		v = e.canonical()
 	case "context":

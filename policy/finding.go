@@ -9,10 +9,11 @@ import (
 
 // Finding is something to say about one place of a policy file.
 type Finding struct {
-	File      string `json:"file"`
-	Line, Col int    // counted from 1, columns in characters; 0 where the file itself is meant
-	Message   string `json:"message"`
-	Remedy    string `json:"remedy,omitempty"`
+	File    string `json:"file"`
+	Line    int    `json:"line"` // counted from 1; 0 where the file itself is meant
+	Col     int    `json:"col"`  // counted from 1, in characters
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // String is "file:line:col: message; remedy".

@@ -45,8 +45,16 @@ func Load(sources []Source, env Env) (*Policy, error) {
 func LoadNode(entities, operations *yaml.Node, file string, env Env) (*Policy, error) {
 	l := newLoader(env)
 	r := &reader{src: Source{Name: file}, env: &l.env, found: &l.found}
-	l.parts(r, entities, operations)
+	l.parts(r, target(entities), target(operations))
 	return l.finish()
+}
+
+// target is the node that an alias stands for.
+func target(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 // LoadFiles reads policies from files, and from the *.yaml files of folders; policy tests (with `cases`) in a folder are passed over.

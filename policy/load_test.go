@@ -75,6 +75,36 @@ func golden(t *testing.T, file string) {
 	}
 }
 
+// Whatever a file holds, reading it ends, and every complaint has a place within it.
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/load/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			f.Add(part.Data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := policy.Load([]policy.Source{{Name: "p.yaml", Text: text}}, policy.Env{})
+		if err == nil {
+			policy.Lint(p)
+			return
+		}
+		lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + strings.Count(string(text), "\u2028") + strings.Count(string(text), "\u2029") + strings.Count(string(text), "\u0085") + 2
+		for _, e := range err.(policy.Errors) {
+			if e.Line < 0 || e.Line > lines || e.Col < 0 || e.Message == "" {
+				t.Errorf("%s", e)
+			}
+		}
+	})
+}
+
 func TestLoadFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

@@ -45,7 +45,7 @@ func newIndex(operations []*Operation, toolRoutes map[string]Route) index {
 			ix.routes[key] = append(ix.routes[key], guarded{route, pattern, o})
 			for name, own := range toolRoutes {
 				p, err := ParsePattern(own.Path)
-				if err != nil || own.Upstream != route.Upstream || !sameMethod(route, own.Method) || !pattern.covers(p) {
+				if err != nil || own.Upstream != route.Upstream || !(own.anyMethod() || sameMethod(route, own.Method)) || !pattern.covers(p) {
 					continue
 				}
 				if !slices.Contains(ix.tools[name], o) {
@@ -119,6 +119,9 @@ func (p *Policy) Match(call *agentgw.Call, args canonicalize.Value) (*Operation,
 	if err != nil {
 		return nil, err
 	}
+	if len(candidates) == 1 && candidates[0].when == nil {
+		return candidates[0], nil
+	}
 	var plain, chosen []*Operation
 	sees := evaluation{call: call, args: args}
 	for _, o := range candidates {
@@ -154,6 +157,9 @@ func (p *Policy) Match(call *agentgw.Call, args canonicalize.Value) (*Operation,
 
 // union appends what is not there yet, without writing into a, which belongs to the index.
 func union(a, b []*Operation) []*Operation {
+	if len(a) == 0 {
+		return b
+	}
 	all := slices.Clip(a)
 	for _, o := range b {
 		if !slices.Contains(all, o) {

@@ -29,6 +29,7 @@ typed: {tools: [typed], key: {x: id, kind: {type: enum, default: std}, due: "dat
 told: {tools: [told], key: {x: id}, when: "has(context.task) && principal == 'bot' && context.agent.startsWith('a')"}
 routed: {tools: [routed], http: ["ANY /u/r"], key: {x: id}, when: "request.method == 'PUT' && request.headers['x-kind'] == 'a, b' && request.headers['X-Kind'] == 'a, b'"}
 loop: {tools: [loop], key: {x: id}, when: "args.items.all(i, i > 0)"}
+whole: {tools: [whole], key: {x: id}, when: "args == {'x': 1} || args.exists(k, k == 'y') && size(args) == 2 && args['y'] in [2.0] && 'y' in args"}
 dyn: {tools: [dyn], key: {x: id}, when: args.flag}
 never: {tools: [never], key: {x: id}, when: "!has(args.draft) || args.draft != true"}
 `)
@@ -56,6 +57,10 @@ never: {tools: [never], key: {x: id}, when: "!has(args.draft) || args.draft != t
 		{tool: "routed", args: `{}`, want: "routed"},
 		{tool: "loop", args: `{"items":[1,2]}`, want: "loop"},
 		{tool: "loop", args: `{"items":"12"}`, err: "loop"},
+		{tool: "whole", args: `{"x":1}`, want: "whole"},
+		{tool: "whole", args: `{"y":2,"x":1}`, want: "whole"},
+		{tool: "whole", args: `{"y":3,"x":1}`},
+		{tool: "whole", args: `{"z":2,"x":1}`},
 		{tool: "dyn", args: `{"flag":"yes"}`, err: "not true or false"},
 		{tool: "dyn", args: `{"flag":true}`, want: "dyn"},
 		{tool: "never", args: `{"draft":null}`, want: "never"},

@@ -221,7 +221,9 @@ func splitPath(path string, lenient bool) ([]string, error) {
 		decoded = strings.ReplaceAll(decoded, `\`, "/")
 	}
 	segments := make([]string, 0, 8)
-	for part := range strings.SplitSeq(decoded, "/") {
+	for rest, more := decoded, true; more; {
+		var part string
+		part, rest, more = strings.Cut(rest, "/")
 		if lenient {
 			part, _, _ = strings.Cut(part, ";")
 		} else if strings.Contains(part, "%") {

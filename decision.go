@@ -48,6 +48,7 @@ type Decision struct {
 
 	Fields     []string // conflict: what differs
 	Ignored    map[string][2]json.RawMessage
+	Churn      bool // asked before under another key of the caller's
 	Candidates []Candidate
 	Token      string // repeat_token
 	RetryAfter time.Duration

@@ -29,6 +29,7 @@ type Operation struct {
 	Arguments []byte    // as they came, for `ignored` and for people; the ledger may drop large ones
 	ArgDigest Digest    // of all arguments in canonical form: what an approval or a token covers
 
+	Near     *Near       // the earlier effect that came nearest, for people
 	Elements []Operation // `each`: one effect an element; the batch itself is the outer operation
 }
 

@@ -33,6 +33,7 @@ func (g *Gateway) decision(ctx context.Context, p *plan, f ledger.Finding) *agen
 		}
 	}
 	if f.Holder == nil && d.Effect.ID == p.op.ID && d.Verdict != agentgw.Executed {
+		d.Churn = churned(d.Effect, p.op.CallerKey)
 		d.Ignored = ignored(d.Effect.Arguments, p)
 	}
 	if p.op.Rule.Pattern == agentgw.Overwrite {
@@ -51,6 +52,16 @@ func repeatable(p *plan, f ledger.Finding) bool {
 		return p.call.Mode == agentgw.Check
 	case agentgw.RepeatOffer:
 		return true
+	}
+	return false
+}
+
+// churned reports whether an effect was first asked for under another key of the caller's.
+func churned(e *agentgw.Effect, key agentgw.Partition) bool {
+	for _, h := range e.Holds {
+		if h.Kind == agentgw.PartitionCallerKey {
+			return key != "" && h.Partition != key
+		}
 	}
 	return false
 }

@@ -56,6 +56,7 @@ type Gateway struct {
 	Options
 	unsafe atomic.Pointer[string] // why the ledger must not be relied on; nil: it may
 	secret atomic.Pointer[[]byte]
+	near   nearby
 }
 
 // New makes a gateway.
@@ -213,6 +214,7 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 		}
 		a.State = &state
 	}
+	p.op.Near = g.near.nearest(p.op)
 	deadline := g.Clock.Now().Add(p.op.Rule.Wait)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		found, err := g.claim(ctx, p, a)
@@ -273,6 +275,7 @@ func (g *Gateway) attempt(ctx context.Context, p *plan, found ledger.Finding) Re
 	if p.op.Rule.Pattern == agentgw.Overwrite {
 		d.Verdict = agentgw.Passed
 	}
+	g.near.add(p.op)
 	stop := g.keep(ctx, claim)
 	in, res := g.send(ctx, p, g.upstreamKey(p, claim.Effect))
 	stop()

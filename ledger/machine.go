@@ -62,7 +62,7 @@ func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, w
 		ID: op.ID, Operation: r.Name, Tenant: op.Tenant, Principal: call.Principal, Context: call.Context, Digest: op.Digest,
 		State: agentgw.StateInFlight, Claim: claim, Ordinal: 1, Base: claim, Attempt: 1, Lease: r.Lease,
 		Fields: remember(op.Fields), Arguments: keptArguments(op.Arguments), Entity: op.Entity, Nonce: call.Nonce,
-		TTL: r.TTL, Sliding: r.Sliding, Tomb: r.Tombstone, Keep: r.Keep, To: r.To, Linger: linger(r), Pending: op.Newer,
+		TTL: r.TTL, Sliding: r.Sliding, Tomb: r.Tombstone, Keep: r.Keep, To: r.To, Linger: linger(r), Pending: op.Newer, NearTo: op.Near,
 	}
 	if reserve {
 		e.State = agentgw.StateClaimed

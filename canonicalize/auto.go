@@ -20,6 +20,8 @@ type autoType struct {
 	of      *autoType // of a list's items
 	members []Member  // of an object: the names that count, with their defaults; null is none
 	with    *Path     // pairs: the other list
+
+	compared bool // with earlier effects, as free text: `meaning`
 }
 
 // autoHow is what a value becomes where no strict type reads it.
@@ -57,6 +59,17 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 	if how, ok := autoHows[name]; ok {
 		t := &autoType{how: how}
 		if how < autoList {
+			if how == autoMeaning && len(rest) > 0 {
+				t, err := makeAuto(rest, d)
+				if err == nil && (t.how == autoAny || t.how >= autoList) {
+					err = &Error{Reason: "compares a structure as free text", Remedy: "write auto(meaning), or auto(meaning|date)"}
+				}
+				if t != nil {
+					t.compared = true
+				}
+				return t, err
+			}
+			t.compared = how == autoMeaning
 			if len(rest) > 0 {
 				return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
 			}
@@ -73,7 +86,7 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 			t.with, rest = &with, rest[1:]
 		}
 		of, err := makeAuto(rest, d)
-		if err == nil && of.how == autoMeaning {
+		if err == nil && of.compared {
 			err = &Error{Reason: "has a list of `meaning`, which cannot be compared", Remedy: "write auto(" + name + "|text)"}
 		}
 		t.of = of
@@ -110,7 +123,7 @@ func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 	case "email":
 		t.how, t.strict = autoID, []Type{emailType{}}
 	case "url":
-		t.how, t.strict = autoID, []Type{urlType{}}
+		t.how, t.strict = autoID, []Type{urlType{}, hostType{}}
 	case "time":
 		t.strict = []Type{localType{}}
 	case "date":
@@ -428,6 +441,17 @@ func fromPython(s string) (string, bool) {
 		}
 	}
 	return b.String(), true
+}
+
+// hostType reads a URL whose scheme was left out as one of http.
+type hostType struct{}
+
+func (hostType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
+	if strings.Contains(v.Text, "://") || !strings.Contains(v.Text, ".") {
+		return nil, &Error{Reason: "is not a host", Remedy: "write it as https://example.com"}
+	}
+	v.Text = "http://" + trim(v.Text)
+	return urlType{}.Canon(dst, v, args)
 }
 
 // restType reads the arguments that a schema does not name.

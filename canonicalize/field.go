@@ -166,7 +166,7 @@ func isMeaning(t Type) bool {
 	case meaningType:
 		return true
 	case autoType:
-		return t.how == autoMeaning
+		return t.compared
 	}
 	return false
 }

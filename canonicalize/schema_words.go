@@ -2,6 +2,7 @@ package canonicalize
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -92,6 +93,12 @@ func nameWords(name string) []string {
 
 // Words are the words of the property's name in lower case.
 func (p Property) Words() []string { return nameWords(p.Name) }
+
+// lastWord reports whether the name ends in one of some words.
+func (p Property) lastWord(words ...string) bool {
+	w := p.Words()
+	return len(w) > 0 && slices.Contains(words, w[len(w)-1])
+}
 
 // dateOrder reports whether the property is a date, and the order of day and month where its description states one that is not the ISO order.
 func (p Property) dateOrder() (order string, ok bool) {

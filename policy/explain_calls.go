@@ -65,16 +65,18 @@ func explainCall(p *Policy, c ObservedCall, near Nearest, earlier map[agentgw.Pa
 	}
 	out.Key = read.ID.String()
 	out.Fields = map[string]json.RawMessage{}
-	texts := map[string]string{}
+	texts, meant := map[string]string{}, false
 	for _, f := range read.Fields {
-		if f.Canon != "" {
-			out.Fields[f.Name] = json.RawMessage(f.Canon)
+		meant = meant || f.Role == agentgw.RoleMeaning
+		if f.Canon == "" {
+			continue
 		}
+		out.Fields[f.Name] = json.RawMessage(f.Canon)
 		if f.Role == agentgw.RoleMeaning {
 			texts[f.Name] = asText(f.Raw)
 		}
 	}
-	if near != nil && len(texts) > 0 {
+	if near != nil && meant {
 		out.SimilarTo = similarTo(read, c.ID, texts, near, earlier)
 	}
 	return out

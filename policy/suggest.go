@@ -120,7 +120,7 @@ func celString(s string) string {
 }
 
 // suggestOne drafts the operation of one tool.
-func suggestOne(t ToolFacts, seen *observed, advise Adviser) (DraftOperation, error) {
+func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, error) {
 	op := DraftOperation{Tools: []string{t.Name}, About: firstSentence(t.Description)}
 	schema, err := canonicalize.ParseSchema(t.Schema)
 	if err != nil || len(t.Schema) == 0 {

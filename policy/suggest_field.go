@@ -24,7 +24,7 @@ type suggester struct {
 	tool   ToolFacts
 	kind   toolKind
 	schema *canonicalize.Schema
-	seen   *observed
+	seen   []seenCall
 }
 
 // argument is one argument on its way into the draft.
@@ -41,7 +41,11 @@ func (s *suggester) fields(op *DraftOperation) {
 	for i, p := range s.schema.Properties {
 		args[i] = candidate{Property: p, typ: s.typeOf(p)}
 		args[i].role, args[i].why = s.roleOf(p)
+		if args[i].role == roleKey && s.left(p) {
+			args[i].role, args[i].why = roleMeaning, args[i].why+"; an update that restates it is asked about"
+		}
 	}
+	s.learn(args)
 	s.settle(args)
 	args = s.withoutPaired(args)
 	for _, a := range args {
@@ -54,7 +58,7 @@ func (s *suggester) fields(op *DraftOperation) {
 		case roleKey:
 			op.Key = append(op.Key, f)
 		case roleMeaning:
-			f.Type = "auto(meaning)?"
+			f.Type = compared(a.typ) + "?"
 			op.Key = append(op.Key, f)
 		case roleMatch:
 			op.Match = append(op.Match, f)
@@ -62,6 +66,20 @@ func (s *suggester) fields(op *DraftOperation) {
 			op.Left = append(op.Left, f)
 		}
 	}
+}
+
+// compared is a type whose values are also compared as free text.
+func compared(typ string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(typ, "auto"), "("), ")")
+	if inner == "" || inner == "text" {
+		return "auto(meaning)"
+	}
+	return "auto(meaning|" + inner + ")"
+}
+
+// left reports whether an argument is a value that an update may leave out or state again.
+func (s *suggester) left(p canonicalize.Property) bool {
+	return s.kind.updates() && !p.Required && len(p.Enum) == 0 && p.Default == nil && p.Kind != "array" && p.Kind != "object" && p.Kind != ""
 }
 
 // settle looks at all arguments together: prose is identity after all where nothing else is.

@@ -28,7 +28,7 @@ var (
 		analyze analyse predict convert translate summarize validate verify test inspect explain identify detect evaluate determine recommend track preview
 		solve sort filter classify extract parse query`)
 	otherVerbs = wordSet(`update modify change edit rename move copy play execute run launch write replace assign exchange control configure install reset lock unlock press connect
-		store push merge commit sync import export train fill put apply grant customize control navigate`)
+		store push merge commit sync import export train fill put apply grant customize control navigate reschedule`)
 	setVerbs     = wordSet(`set toggle enable disable mute unmute adjust turn`)
 	messageVerbs = wordSet(`send post reply forward notify message tweet comment publish broadcast mail email text announce share retweet respond contact escalate transfer_to handover`)
 	moneyNames   = wordSet(`pay payment payments money transfer charge refund withdraw withdrawal deposit purchase buy invoice payout remit transaction transactions donate tip fund funds certificate`)
@@ -109,6 +109,15 @@ func (k *toolKind) mention(w string) {
 	case "payment", "pay", "refund", "charge":
 		k.effect("payment")
 	}
+}
+
+// updates reports whether the tool changes a part of something that is there.
+func (k toolKind) updates() bool {
+	switch k.verb {
+	case "update", "modify", "change", "edit", "replace", "rename", "adjust", "assign", "configure", "reschedule":
+		return true
+	}
+	return k.set
 }
 
 func (k *toolKind) effect(name string) {

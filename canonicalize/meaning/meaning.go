@@ -112,7 +112,7 @@ func wordsApart(a, b Text) []string {
 }
 
 // NearestCalls compares calls that have several fields of free text, by name: they may mean the same where every field is worded alike.
-// A field that only one of them has is not compared. The indices come closest first.
+// A field that only one of them has is not compared, but at least one must be in both. The indices come closest first.
 func NearestCalls(query map[string]string, candidates []map[string]string) []int {
 	ready := make(map[string]Text, len(query))
 	for name, s := range query {
@@ -124,10 +124,13 @@ func NearestCalls(query map[string]string, candidates []map[string]string) []int
 	}
 	var out []found
 	for i, c := range candidates {
-		score, alike := 1.0, true
+		score, alike, common := 1.0, true, false
 		for name, s := range c {
 			q, ok := ready[name]
-			if !ok || query[name] == s {
+			if !ok {
+				continue
+			}
+			if common = true; query[name] == s {
 				continue
 			}
 			t := Prepare(s)
@@ -139,7 +142,7 @@ func NearestCalls(query map[string]string, candidates []map[string]string) []int
 				break
 			}
 		}
-		if alike {
+		if alike && common {
 			out = append(out, found{i, score})
 		}
 	}

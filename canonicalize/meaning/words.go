@@ -139,11 +139,20 @@ func closeness(a, b Text) float64 {
 		return 0
 	}
 	words := dot(a.tokens, b.tokens)
+	if modified(a, b) || modified(b, a) {
+		return words / 2
+	}
 	if n := initials(a, b) + initials(b, a); n > 0 {
 		words = min(1, words+float64(n)/float64(max(len(a.words), len(b.words))))
 		return words
 	}
 	return min(1, (words+dot(a.grams, b.grams))/2)
+}
+
+// modified reports whether a short text is another one with words in front: a design backlog is not the backlog, while Paris, France is Paris.
+func modified(long, short Text) bool {
+	n := len(long.stems) - len(short.stems)
+	return n > 0 && len(long.stems) <= 4 && len(short.stems) > 0 && slices.Equal(long.stems[n:], short.stems)
 }
 
 // initials counts the words of b that stand in a as initials.

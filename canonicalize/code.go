@@ -3,6 +3,7 @@ package canonicalize
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -86,6 +87,9 @@ func (t codeType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 		if s, err = compactCode(s); err != nil {
 			return nil, err
 		}
+		if isASCII(s) {
+			break
+		}
 	}
 	if t.zeros {
 		s = dropZeros(s)
@@ -93,25 +97,28 @@ func (t codeType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	return appendQuoted(dst, s), nil
 }
 
-// compactCode takes spaces and marks without width away, makes every dash a hyphen, and ASCII letters upper case.
+// compactCode takes spaces and marks without width away, makes every dash a hyphen, full width narrow, and ASCII letters upper case.
 func compactCode(s string) (string, error) {
-	if !isASCII(s) {
+	if strings.ContainsFunc(s, isLetterBeyond) {
 		s = foldWidth(s)
 	}
 	out := make([]byte, 0, len(s))
 	last := rune(0)
 	for _, r := range s {
+		if '！' <= r && r <= '～' {
+			r -= '！' - '!'
+		}
 		switch {
 		case r == '\u00ad':
 			return "", &Error{Reason: "holds a soft hyphen, which may or may not be a dash", Remedy: "send - or nothing in its place"}
 		case unicode.IsSpace(r) || unicode.Is(unicode.Cf, r):
 			continue
-		case isDash(r) || r == 'ー' && !isKana(last): // the long vowel mark, typed for a dash beside digits
-			r = '-'
 		case 'a' <= r && r <= 'z':
 			r -= 'a' - 'A'
+		case isDash(r) || r == 'ー' && !isKana(last): // the long vowel mark, typed for a dash beside digits
+			r = '-'
 		}
-		out = append(out, string(r)...)
+		out = utf8.AppendRune(out, r)
 		last = r
 	}
 	if len(out) == 0 {
@@ -120,8 +127,15 @@ func compactCode(s string) (string, error) {
 	return string(out), nil
 }
 
+// isLetterBeyond reports whether r needs more folding than compactCode itself does.
+func isLetterBeyond(r rune) bool {
+	return r >= utf8.RuneSelf && !isDash(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r) && (r < '！' || r > '～')
+}
+
 // isDash knows Unicode's dashes and the marks that stand in for one.
-func isDash(r rune) bool { return unicode.Is(unicode.Pd, r) || r == '\u2212' || r == '\u2043' }
+func isDash(r rune) bool {
+	return r == '-' || r >= utf8.RuneSelf && unicode.Is(unicode.Pd, r) || r == '\u2212' || r == '\u2043'
+}
 
 func isKana(r rune) bool {
 	return r == 'ー' || unicode.Is(unicode.Katakana, r) || unicode.Is(unicode.Hiragana, r)

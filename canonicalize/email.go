@@ -44,7 +44,9 @@ func (t emailType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendQuoted(dst, local+"@"+domain), nil
+	dst = appendQuoted(dst, local) // its closing quote gives way to the domain
+	dst = append(dst[:len(dst)-1], '@')
+	return append(append(dst, domain...), '"'), nil
 }
 
 // lower is lower case, in NFKC; ß stays ß, for straße@ and strasse@ are two boxes.

@@ -3,6 +3,7 @@ package canonicalize
 import (
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -10,12 +11,12 @@ import (
 
 // What Parse reads at most. Real calls stay far below; the limits keep a few bytes of hostile input from costing megabytes.
 const (
-	MaxBytes     = 16 << 20 // of JSON text
-	MaxDepth     = 128      // nested lists and objects
-	MaxValues    = 1 << 20  // values in one text
-	MaxDigits    = 1000     // characters of one number
-	MaxExponent  = 9999     // magnitude of a number's exponent
-	scratchItems = 32
+	MaxBytes    = 16 << 20 // of JSON text
+	MaxDepth    = 128      // nested lists and objects
+	MaxValues   = 1 << 20  // values in one text
+	MaxDigits   = 1000     // characters of one number
+	MaxExponent = 9999     // magnitude of a number's exponent
+	fewMembers  = 32       // up to which members are compared one by one
 )
 
 // Parse reads one JSON value (RFC 8259), strictly: what two parsers could read in two ways is refused. That is text that is not UTF-8
@@ -28,13 +29,14 @@ func parseString(s string) (Value, error) {
 	if len(s) > MaxBytes {
 		return Value{}, &Error{Reason: "is larger than 16 MiB", Remedy: "send less, or a reference to it"}
 	}
-	p := parser{s: s, bad: firstInvalid(s)}
+	p := parsers.Get().(*parser)
+	defer p.release()
+	p.s, p.bad = s, firstInvalid(s)
 	p.skip()
-	if p.i == len(s) {
+	if p.i == len(p.s) {
 		return Value{}, p.syntax("is empty", "send a JSON object, {} where there are no arguments")
 	}
-	var v Value
-	err := p.value(&v, 0)
+	v, err := p.value(0)
 	if err == nil {
 		if p.skip(); p.i < len(s) {
 			err = p.syntax("text follows the value", "send exactly one JSON value")
@@ -46,18 +48,29 @@ func parseString(s string) (Value, error) {
 	return v, nil
 }
 
-// parser is one reading of a text. Containers collect on scratch stacks and are then cut from slabs, so that a common call costs few
-// allocations.
+// parser is one reading of a text. Containers collect on stacks, which are used again, and are then cut from slabs, so that a common
+// call costs a handful of allocations.
 type parser struct {
 	s      string
 	i      int
 	bad    int // where the first byte that is not UTF-8 stands; len(s) where there is none
 	values int
 
-	items    []Value
-	members  []Member
-	itemSlab []Value
-	slab     []Member
+	items      []Value // stacks
+	members    []Member
+	itemSlab   []Value
+	memberSlab []Member
+}
+
+var parsers = sync.Pool{New: func() any { return new(parser) }}
+
+func (p *parser) release() {
+	clear(p.items) // what an error left behind
+	clear(p.members)
+	*p = parser{items: p.items[:0], members: p.members[:0]}
+	if cap(p.items)+cap(p.members) < 1<<12 { // a huge call must not hold its memory for ever
+		parsers.Put(p)
+	}
 }
 
 func firstInvalid(s string) int {
@@ -89,120 +102,127 @@ func (p *parser) skip() {
 	}
 }
 
-// value reads the value that begins at p.i into v.
-func (p *parser) value(v *Value, depth int) *Error {
+// value reads the value that begins at p.i.
+func (p *parser) value(depth int) (v Value, err *Error) {
 	if p.values++; p.values > MaxValues {
-		return &Error{Reason: "holds more than a million values", Remedy: "send less, or a reference to it"}
+		return v, &Error{Reason: "holds more than a million values", Remedy: "send less, or a reference to it"}
 	}
 	if p.i == len(p.s) {
-		return p.syntax("the text ends in the middle of a value", "send the whole text; nothing is guessed of a cut-off one")
+		return v, p.syntax("the text ends in the middle of a value", "send the whole text; nothing is guessed of a cut-off one")
 	}
 	start := p.i
-	var err *Error
 	switch c := p.s[p.i]; {
 	case c == '"':
 		v.Kind = String
 		v.Text, err = p.text()
 	case c == '{':
-		err = p.object(v, depth+1)
+		v.Kind = Object
+		v.Members, err = p.object(depth + 1)
 	case c == '[':
-		err = p.list(v, depth+1)
+		v.Kind = List
+		v.Items, err = p.list(depth + 1)
 	case c == '-' || '0' <= c && c <= '9':
 		v.Kind = Number
 		v.Text, err = p.number()
 	default:
-		err = p.word(v)
+		v.Kind, v.Text, err = p.word()
 	}
 	v.raw = p.s[start:p.i]
-	return err
+	return v, err
 }
 
-func (p *parser) word(v *Value) *Error {
-	for _, w := range [...]string{"true", "false", "null"} {
-		if strings.HasPrefix(p.s[p.i:], w) {
+func (p *parser) word() (Kind, string, *Error) {
+	rest := p.s[p.i:]
+	for _, w := range [...]string{"true", "false"} {
+		if strings.HasPrefix(rest, w) {
 			p.i += len(w)
-			if w != "null" {
-				v.Kind, v.Text = Bool, w
-			}
-			return nil
+			return Bool, w, nil
 		}
 	}
-	switch rest := p.s[p.i:]; {
+	err := p.syntax("no JSON value begins here", "send JSON text as RFC 8259 defines it")
+	switch {
+	case strings.HasPrefix(rest, "null"):
+		p.i += len("null")
+		return Null, "", nil
 	case strings.HasPrefix(rest, "NaN"), strings.HasPrefix(rest, "Infinity"):
-		return &Error{Reason: "NaN and Infinity are not JSON", Remedy: "send a number, or null"}
+		err = notANumber()
 	case strings.HasPrefix(rest, "\ufeff"):
-		return p.syntax("the text begins with a byte order mark", "send it without")
+		err.Reason, err.Remedy = "the text begins with a byte order mark", "send it without"
 	case rest[0] == '\'':
-		return p.syntax("single quotes are not JSON", `use "`)
+		err.Reason, err.Remedy = "single quotes are not JSON", `use "`
+	case p.i == p.bad:
+		err.Reason, err.Remedy = "is not UTF-8", "encode the text as UTF-8"
 	}
-	if p.i == p.bad {
-		return p.syntax("is not UTF-8", "encode the text as UTF-8")
-	}
-	return p.syntax("no JSON value begins here", "send JSON text as RFC 8259 defines it")
+	return Null, "", err
 }
 
-func (p *parser) object(v *Value, depth int) *Error {
+func (p *parser) object(depth int) ([]Member, *Error) {
 	if depth > MaxDepth {
-		return tooDeep()
-	}
-	v.Kind = Object
-	if p.members == nil {
-		p.members = make([]Member, 0, scratchItems)
+		return nil, tooDeep()
 	}
 	base := len(p.members)
 	p.i++
 	for more := p.opens('}'); more; {
-		p.skip()
-		if p.i == len(p.s) || p.s[p.i] != '"' {
-			return p.syntax("a member's name is missing here", `write members as "name": value, without a comma after the last`)
-		}
-		name, err := p.text()
+		name, err := p.name()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if p.skip(); p.i == len(p.s) || p.s[p.i] != ':' {
-			return p.syntax("a colon is missing here", `write members as "name": value`)
+		v, err := p.value(depth)
+		if err != nil {
+			return nil, within(err, name)
 		}
-		p.i++
-		p.skip()
-		p.members = append(p.members, Member{Name: name})
-		at := len(p.members) - 1
-		var value Value
-		if err := p.value(&value, depth); err != nil {
-			return within(err, name)
-		}
-		p.members[at].Value = value
+		p.members = append(p.members, Member{name, v})
 		if more, err = p.continues('}'); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	v.Members = cut(&p.slab, p.members[base:], len(p.s)/24)
-	p.members = p.members[:base]
-	return duplicate(v.Members)
+	if p.memberSlab == nil {
+		p.memberSlab = make([]Member, 0, min(strings.Count(p.s, ":"), maxSlab))
+	}
+	members := cut(&p.memberSlab, &p.members, base)
+	return members, duplicate(members)
 }
 
-func (p *parser) list(v *Value, depth int) *Error {
-	if depth > MaxDepth {
-		return tooDeep()
+// name reads a member's name and steps over the colon behind it.
+func (p *parser) name() (string, *Error) {
+	p.skip()
+	if p.i == len(p.s) || p.s[p.i] != '"' {
+		return "", p.syntax("a member's name is missing here", `write members as "name": value, without a comma after the last`)
 	}
-	v.Kind = List
+	name, err := p.text()
+	if err != nil {
+		return "", err
+	}
+	if p.skip(); p.i == len(p.s) || p.s[p.i] != ':' {
+		return "", p.syntax("a colon is missing here", `write members as "name": value`)
+	}
+	p.i++
+	p.skip()
+	return name, nil
+}
+
+func (p *parser) list(depth int) ([]Value, *Error) {
+	if depth > MaxDepth {
+		return nil, tooDeep()
+	}
 	base := len(p.items)
 	p.i++
 	for more := p.opens(']'); more; {
 		p.skip()
-		var item Value
-		if err := p.value(&item, depth); err != nil {
-			return within(err, strconv.Itoa(len(p.items)-base))
+		v, err := p.value(depth)
+		if err != nil {
+			return nil, within(err, strconv.Itoa(len(p.items)-base))
 		}
-		p.items = append(p.items, item)
-		var err *Error
+		p.items = append(p.items, v)
 		if more, err = p.continues(']'); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	v.Items = cut(&p.itemSlab, p.items[base:], len(p.s)/24)
-	p.items = p.items[:base]
-	return nil
+	if p.itemSlab == nil { // as many as commas and brackets allow
+		n := strings.Count(p.s, ",") + strings.Count(p.s, "[") + strings.Count(p.s, "{") - strings.Count(p.s, ":")
+		p.itemSlab = make([]Value, 0, max(0, min(n, maxSlab)))
+	}
+	return cut(&p.itemSlab, &p.items, base), nil
 }
 
 // opens reports whether anything stands between the bracket just read and the closing one, and steps over the latter if not.
@@ -234,18 +254,23 @@ func (p *parser) continues(closing byte) (bool, *Error) {
 	return false, p.syntax("the text ends before its closing "+string(closing), "send the whole text; nothing is guessed of a cut-off one")
 }
 
-// cut moves the items of a finished container from the scratch stack to a slab.
-func cut[T any](slab *[]T, items []T, guess int) []T {
+// maxSlab bounds what is set aside for a text whose strings hold many colons or commas.
+const maxSlab = 1024
+
+// cut moves what stands on a stack above base to a slab.
+func cut[T any](slab, stack *[]T, base int) []T {
+	items := (*stack)[base:]
 	if len(items) == 0 {
 		return nil
 	}
-	if len(*slab) < len(items) {
-		*slab = make([]T, max(len(items), min(guess, 256)))
+	if cap(*slab)-len(*slab) < len(items) {
+		*slab = make([]T, 0, max(len(items), maxSlab/16))
 	}
-	out := (*slab)[:len(items):len(items)]
-	*slab = (*slab)[len(items):]
-	copy(out, items)
-	return out
+	start := len(*slab)
+	*slab = append(*slab, items...)
+	clear(items)
+	*stack = (*stack)[:base]
+	return (*slab)[start:len(*slab):len(*slab)]
 }
 
 // number reads a number literal. Its digits are kept; it is never turned into a float.
@@ -257,7 +282,7 @@ func (p *parser) number() (string, *Error) {
 	first := p.i
 	switch n := p.digits(); {
 	case n == 0 && strings.HasPrefix(p.s[p.i:], "Infinity"):
-		return "", &Error{Reason: "NaN and Infinity are not JSON", Remedy: "send a number, or null"}
+		return "", notANumber()
 	case n == 0:
 		return "", p.syntax("a digit is missing here", "write numbers as 12, -3.5 or 1e6")
 	case n > 1 && p.s[first] == '0':
@@ -396,13 +421,17 @@ func (p *parser) control() *Error {
 
 func notUTF8() *Error { return &Error{Reason: "is not UTF-8", Remedy: "encode the text as UTF-8"} }
 
+func notANumber() *Error {
+	return &Error{Reason: "NaN and Infinity are not JSON", Remedy: "send a number, or null"}
+}
+
 func tooDeep() *Error {
 	return &Error{Reason: "is nested deeper than 128 levels", Remedy: "send a flatter value"}
 }
 
 // duplicate finds members of one object that some parser takes for the same one: encoding/json, for one, matches names without case.
 func duplicate(members []Member) *Error {
-	if len(members) > scratchItems {
+	if len(members) > fewMembers {
 		return duplicateOfMany(members)
 	}
 	for i := range members {

@@ -50,7 +50,7 @@ func (t listType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 // canonSet writes each item once, sorted by the bytes of its canonical text.
 func (t listType) canonSet(dst []byte, items []Value, args Value) ([]byte, error) {
 	texts := make([][]byte, len(items))
-	var buf []byte
+	buf := make([]byte, 0, 32*len(items))
 	for i := range items {
 		out, err := t.of.Canon(buf, items[i], args)
 		if err != nil {

@@ -30,6 +30,9 @@ func (s *Spec) Uses(name string) bool {
 // first is the member at which the path begins.
 func (p Path) first() string {
 	if p.tokens != nil {
+		if len(p.tokens) == 0 {
+			return "" // the whole
+		}
 		return p.tokens[0]
 	}
 	name, _, _ := strings.Cut(p.text, ".")

@@ -23,7 +23,8 @@ type Options struct {
 	Sender    Sender
 	Tools     map[string]*Tool
 	Upstreams map[string]*Upstream
-	Unmatched string                                 // "reads" (default), "pass", "deny"
+	Unmatched string                                 // "reads" (default), "pass", "auto", "deny"
+	Defaults  canonicalize.Defaults                  // for "auto"
 	Allowed   func(principal, operation string) bool // nil: everyone may everything
 	Clock     Clock                                  // the real one by default; simulate brings its own
 	Observe   Observer                               // nil: nobody
@@ -57,6 +58,7 @@ type Gateway struct {
 	unsafe atomic.Pointer[string] // why the ledger must not be relied on; nil: it may
 	secret atomic.Pointer[[]byte]
 	near   nearby
+	autos  autos
 }
 
 // New makes a gateway.
@@ -121,8 +123,19 @@ func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
 	if p.def, err = g.Policy.Match(call, p.args); err != nil {
 		return nil, rejected("%v.", err)
 	}
+	args := p.args
 	if p.def == nil {
-		return p, g.unmatched(call)
+		tool := g.Tools[call.Tool]
+		switch {
+		case g.Unmatched == "pass" || g.Unmatched != "deny" && reads(call, tool):
+			return p, nil
+		case g.Unmatched != "auto":
+			return nil, &agentgw.Decision{Verdict: agentgw.Denied, Detail: noGuard}
+		}
+		p.def = g.autos.guard(call, tool, g.Defaults)
+		if tool == nil {
+			args = withRoute(args, call.Request)
+		}
 	}
 	if g.Allowed != nil && !g.Allowed(call.Principal, p.def.Name) {
 		return nil, &agentgw.Decision{Verdict: agentgw.Denied, Operation: p.def.Name}
@@ -135,7 +148,7 @@ func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
 	if p.def.Reads() {
 		return p, nil
 	}
-	op, err := p.def.Spec.Operation(&p.def.Rule, call, p.args)
+	op, err := p.def.Spec.Operation(&p.def.Rule, call, args)
 	switch {
 	case err != nil && errors.Is(err, canonicalize.ErrMissing) && p.def.Missing == agentgw.MissingPass:
 		return p, nil
@@ -159,17 +172,14 @@ func (g *Gateway) read(call *agentgw.Call) (canonicalize.Value, []byte, error) {
 	return canonicalize.ParseArguments(call.Arguments, repair, decode)
 }
 
-// unmatched is what becomes of a call that no operation guards; nil: it passes.
-func (g *Gateway) unmatched(call *agentgw.Call) *agentgw.Decision {
-	switch g.Unmatched {
-	case "pass":
-		return nil
-	case "reads":
-		if call.Request != nil && safeMethod(call.Request.Method) || call.Request == nil && g.Tools[call.Tool].ReadOnly {
-			return nil
-		}
+const noGuard = "No policy guards this call, and it may have side effects. Nothing was sent; ask an operator to add an operation for it."
+
+// reads reports whether an unmatched call is known to have no side effect.
+func reads(call *agentgw.Call, tool *Tool) bool {
+	if tool != nil {
+		return tool.ReadOnly
 	}
-	return &agentgw.Decision{Verdict: agentgw.Denied, Detail: "No policy guards this call, and it may have side effects. Nothing was sent; ask an operator to add an operation for it."}
+	return safeMethod(call.Request.Method)
 }
 
 func safeMethod(m string) bool { return m == "GET" || m == "HEAD" || m == "OPTIONS" }

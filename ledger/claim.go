@@ -64,6 +64,14 @@ func (l *Ledger) Claim(ctx context.Context, a Ask) (Finding, error) {
 		} else if moved {
 			continue
 		}
+		if j.Verdict != agentgw.Executed && t.wants == nil {
+			// A transition that may not begin in the initial state: only now is it asked which state that is.
+			if err := t.readAll(ctx); err != nil {
+				return Finding{}, err
+			}
+			t.looked = true
+			continue
+		}
 		if j.Verdict != agentgw.Executed {
 			if again, err := t.lookElsewhere(ctx, j); err != nil {
 				return Finding{}, err

@@ -1,0 +1,388 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"agentgw"
+	"agentgw/canonicalize"
+	"agentgw/gateway"
+	"agentgw/ledger"
+	"agentgw/ledger/memstore"
+	"agentgw/policy"
+)
+
+// manner is how a case is played.
+type manner int
+
+const (
+	inVirtualTime manner = iota // as it is written
+	withoutGaps                 // in virtual time that stands still: one step after the other, answers at once
+	inRealTime                  // the same in real time
+)
+
+// world is everything around one case: gateways, their ledger, the upstream, time.
+type world struct {
+	*testCase
+	*timeline
+	manner manner
+	store  ledger.Store // what the gateways share
+	down   atomic.Bool
+	prefix string // of all tenants
+
+	rules   *policy.Policy // the version in force
+	serving *life
+	lives   []*life
+	paused  *life
+
+	runs     []*run
+	named    map[string]*run
+	upstream upstreamState
+	failures []string
+}
+
+func newWorld(c *testCase, m manner) *world {
+	w := &world{testCase: c, timeline: newTimeline(), manner: m, rules: c.policy, named: map[string]*run{}}
+	w.store = memstore.New(memstore.Options{Now: func() time.Time { return w.now }})
+	w.upstream = upstreamState{done: map[string]*script{}, reads: c.answers}
+	return w
+}
+
+// ledger is the ledger as an operator sees it, whatever state the gateways are in.
+func (w *world) operator() *ledger.Ledger { return ledger.New(w.store) }
+
+// serve starts a gateway that takes the calls from now on.
+func (w *world) serve() {
+	l := &life{}
+	var clock gateway.Clock = virtual{w.timeline, l}
+	if w.manner == inRealTime {
+		clock = real{l}
+	}
+	l.Gateway = gateway.New(gateway.Options{Policy: w.rules, Ledger: ledger.New(&link{w.store, w, l}), Sender: &sender{w, clock},
+		Tools: w.tools(), Upstreams: w.upstreams(), Clock: clock})
+	w.lives = append(w.lives, l)
+	w.serving = l
+}
+
+// tools are all that the case names.
+func (w *world) tools() map[string]*gateway.Tool {
+	tools := map[string]*gateway.Tool{}
+	add := func(name string) {
+		if name != "" {
+			tools[name] = &gateway.Tool{Name: name, Upstream: upstream}
+		}
+	}
+	for _, o := range w.rules.Operations {
+		for _, name := range o.Tools {
+			add(name)
+		}
+		if o.StateTool != nil {
+			add(o.StateTool.Tool)
+		}
+	}
+	for _, s := range w.steps {
+		if s.call != nil {
+			add(s.call.call.Tool)
+		}
+	}
+	return tools
+}
+
+// upstreams are those of all routes, and the one of the tools.
+func (w *world) upstreams() map[string]*gateway.Upstream {
+	ups := map[string]*gateway.Upstream{}
+	add := func(name string) {
+		u := &gateway.Upstream{Name: name, URL: &url.URL{Scheme: "http", Host: name + ".invalid"}}
+		if w.dedups {
+			u.IdempotencyHeader = "Idempotency-Key"
+		}
+		ups[name] = u
+	}
+	add(upstream)
+	for _, o := range w.rules.Operations {
+		for _, route := range o.Routes {
+			add(route.Upstream)
+		}
+	}
+	return ups
+}
+
+// play runs the case from its first step to its last answer.
+func (w *world) play() CaseResult {
+	w.serve()
+	for _, s := range w.steps {
+		if s.call != nil {
+			w.runs = append(w.runs, &run{world: w, step: s})
+			if s.id != "" {
+				w.named[s.id] = w.runs[len(w.runs)-1]
+			}
+		}
+	}
+	calls := w.runs
+	for _, s := range w.steps {
+		var r *run
+		if s.call != nil {
+			r, calls = calls[0], calls[1:]
+		}
+		w.schedule(s, r)
+	}
+	w.timeline.play(w.finished)
+	for _, l := range w.lives { // what is still frozen never answers
+		w.end(l)
+	}
+	w.timeline.play(func() bool { return false })
+	return w.result()
+}
+
+// schedule files a step, or plays it at once.
+func (w *world) schedule(s *step, r *run) {
+	do := func() { w.happen(s, r) }
+	switch w.manner {
+	case inVirtualTime:
+		w.begin(dawn.Add(s.at), classStep, nil, do)
+	case withoutGaps:
+		over := false
+		w.begin(w.now, classStep, nil, func() { do(); over = true })
+		w.timeline.play(func() bool { return over })
+	case inRealTime:
+		do()
+	}
+}
+
+// finished reports whether every call has its decision.
+func (w *world) finished() bool {
+	return !slices.ContainsFunc(w.runs, func(r *run) bool { return r.decision == nil }) &&
+		!slices.ContainsFunc(w.queue, func(e *event) bool { return e.class == classStep })
+}
+
+func (w *world) happen(s *step, r *run) {
+	switch {
+	case s.call != nil:
+		r.play()
+	case s.event != nil:
+		w.event(s)
+	case s.policy != nil:
+		w.rules = s.policy
+		w.serve()
+	case s.answers != nil:
+		w.upstream.reads = s.answers
+	}
+}
+
+// end kills a gateway: what it still writes or answers is lost. Who waits for it is told nothing, and the call counts as executed.
+func (w *world) end(l *life) {
+	l.dead.Store(true)
+	for _, r := range w.runs {
+		if r.life == l && r.decision == nil {
+			r.abandoned = true
+			r.finish(&agentgw.Decision{Verdict: agentgw.Executed, Outcome: agentgw.Indeterminate})
+		}
+	}
+	if w.manner != inRealTime {
+		w.bury(l)
+	}
+}
+
+// fail notes what went otherwise than expected.
+func (w *world) fail(line int, where, format string, args ...any) {
+	w.failures = append(w.failures, fmt.Sprintf("%s:%d: case %s%s: %s", w.file, line, w.name, where, fmt.Sprintf(format, args...)))
+}
+
+func (w *world) failStep(s *step, format string, args ...any) {
+	where := fmt.Sprintf(", step %d", s.number)
+	if s.id != "" {
+		where += " (" + s.id + ")"
+	}
+	w.fail(s.line, where, format, args...)
+}
+
+func (w *world) result() CaseResult {
+	res := CaseResult{File: w.file, Case: w.name, Calls: []CallResult{}}
+	var by []string
+	for _, r := range w.runs {
+		res.Calls = append(res.Calls, r.result())
+		if n := r.effects(); n > 0 {
+			res.Effects += n
+			by = append(by, fmt.Sprintf("step %d", r.step.number))
+		}
+	}
+	switch exactly := w.least == w.most; {
+	case w.most >= 0 && res.Effects > w.most && !exactly:
+		w.fail(w.line, "", "expected at most %d effects, %d happened (%s)", w.most, res.Effects, joined(by))
+	case w.most >= 0 && res.Effects > w.most, res.Effects < w.least:
+		w.fail(w.line, "", "expected %d effects, %d happened (%s)", w.least, res.Effects, joined(by))
+	}
+	res.Failures = w.failures
+	res.OK = len(w.failures) == 0
+	return res
+}
+
+// run is one call on its way.
+type run struct {
+	*world
+	step *step
+	life *life
+	call *agentgw.Call
+	key  agentgw.EffectID // of the operation that it asks for; zero where it asks for none
+	many int              // effects that it asks for
+
+	sent      bool // the upstream got it
+	happened  bool // and did it
+	hung      func()
+	unsaved   atomic.Bool // nothing about it can be written any more
+	dedupKey  string      // under which the upstream remembers it
+	abandoned bool        // its gateway died
+
+	decision *agentgw.Decision // nil: none yet
+	answer   *agentgw.Answer
+}
+
+type runKey struct{}
+
+// runOf is the call for which something is done; nil: for none.
+func runOf(ctx context.Context) *run {
+	r, _ := ctx.Value(runKey{}).(*run)
+	return r
+}
+
+// play makes the call and waits for its decision.
+func (r *run) play() {
+	r.life = r.serving
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), runKey{}, r))
+	defer cancel()
+	call, refusal := r.read()
+	if refusal != nil {
+		r.finish(refusal)
+		return
+	}
+	r.call = call
+	r.identify()
+	r.leave(cancel)
+	if call.Nonce != "" {
+		r.arrive(r.life.Begin(ctx, call))
+		return
+	}
+	res := r.life.Do(ctx, call)
+	if res.Answer != nil && res.Rest != nil {
+		whole := *res.Answer
+		rest, _ := io.ReadAll(res.Rest) // from memory
+		whole.Body = slices.Concat(whole.Body, rest)
+		r.answer = &whole
+	}
+	if res.Rest != nil {
+		_ = res.Rest.Close()
+	}
+	r.arrive(res.Decision)
+}
+
+// leave lets the caller hang up at its time.
+func (r *run) leave(cancel func()) {
+	switch d := r.step.call.hangUp; {
+	case d == 0:
+	case r.manner == inVirtualTime:
+		r.begin(r.now.Add(d), classProcess, nil, cancel)
+	default:
+		r.hung = cancel // as soon as it is sent
+	}
+}
+
+// read makes the call of the step, through the door it comes in by.
+func (r *run) read() (*agentgw.Call, *agentgw.Decision) {
+	c := r.step.call
+	call := c.call
+	if c.request != nil {
+		req := c.request.Clone(context.Background())
+		req.Body = io.NopCloser(bytes.NewReader(c.body))
+		read, refusal := r.life.ReadRequest(req, &gateway.Principal{Name: c.call.Principal, Tenant: c.call.Tenant})
+		if refusal != nil {
+			return nil, refusal
+		}
+		call = *read
+	}
+	call.Tenant = r.prefix + call.Tenant
+	if c.repeatOf != "" {
+		if first := r.before(c.repeatOf); first != nil && first.decision.Token == "" {
+			r.failStep(r.step, "the answer of step %s carried no repeat token", c.repeatOf)
+		} else if first != nil {
+			call.RepeatToken = first.decision.Token
+		}
+	}
+	if c.sameAs != "" {
+		if first := r.before(c.sameAs); first != nil {
+			call.SameAs = first.effect().String()
+		}
+	}
+	return &call, nil
+}
+
+// before is the run of an earlier step; nil where it has no answer yet.
+func (r *run) before(id string) *run {
+	first := r.named[id]
+	if first.decision == nil {
+		r.failStep(r.step, "step %s has no answer yet", id)
+		return nil
+	}
+	return first
+}
+
+// identify finds which effect the call asks for. What cannot be read asks for none.
+func (r *run) identify() {
+	r.many = 1
+	repair, decode := r.rules.Reading(r.call)
+	args, _, err := canonicalize.ParseArguments(r.call.Arguments, repair, decode)
+	if err != nil {
+		return
+	}
+	def, err := r.rules.Match(r.call, args)
+	if err != nil || def == nil || def.Reads() {
+		return
+	}
+	if op, err := def.Spec.Operation(&def.Rule, r.call, args); err == nil {
+		r.key, r.many = op.ID, max(1, len(op.Elements))
+	}
+}
+
+// arrive takes a decision, unless its gateway has died meanwhile.
+func (r *run) arrive(d *agentgw.Decision) {
+	if r.decision == nil {
+		r.finish(d)
+	}
+}
+
+func (r *run) finish(d *agentgw.Decision) {
+	r.decision = d
+	if r.answer == nil {
+		r.answer = d.Answer
+	}
+	r.check()
+}
+
+// effect is what the decision speaks of; of a call whose gateway died, what it asked for.
+func (r *run) effect() agentgw.EffectID {
+	if r.abandoned {
+		return r.key
+	}
+	if r.decision == nil || r.decision.Effect == nil {
+		return agentgw.EffectID{}
+	}
+	return r.decision.Effect.ID
+}
+
+// effects is how often the call's effect happened: once, or once an element.
+func (r *run) effects() int {
+	if !r.happened || r.decision.Verdict == agentgw.Passed {
+		return 0
+	}
+	return r.many
+}
+
+func (r *run) result() CallResult {
+	return CallResult{Expect: r.step.call.expect.decision, Decision: r.decision.Verdict, Effect: r.effect().String(), Reason: r.decision.Reason,
+		outcome: r.decision.Outcome, fields: r.decision.Fields}
+}

@@ -17,6 +17,9 @@ func (idType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if wasFloat(s) {
+		return nil, &Error{Reason: "looks like a number that went through a float", Remedy: "send it without .0, or declare the field exact"}
+	}
 	return appendQuoted(dst, s), nil
 }
 
@@ -36,8 +39,6 @@ func identifier(v *Value) (string, error) {
 	switch {
 	case s == "":
 		return "", &Error{Reason: "is blank", Remedy: "send the identifier"}
-	case v.Kind == String && wasFloat(s):
-		return "", &Error{Reason: "looks like a number that went through a float", Remedy: "send it without .0, or declare the field exact"}
 	case isASCII(s):
 		return s, controlsOrSpaces(s)
 	}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"agentgw"
+	"agentgw/canonicalize"
+	"agentgw/canonicalize/meaning"
+	"agentgw/policy"
+)
+
+type policyExplainCmd struct {
+	policyFlags
+	Tool           string `help:"Name of the tool."`
+	Args           string `help:"Its arguments as JSON." default:"{}"`
+	Tenant         string `help:"Tenant; default is the one of the configuration's first principal."`
+	Task           string `help:"The task this belongs to."`
+	AgentRun       string `name:"run" help:"The run of the agent."`
+	Agent          string `help:"The agent."`
+	IdempotencyKey string `help:"The caller's own key."`
+	Calls          string `help:"Explain many calls: a file of lines {\"id\", \"tool\", \"args\", \"task\"}." placeholder:"FILE.jsonl"`
+	Key            string `help:"Secret with which --config's gateway is asked; env:NAME reads it from the environment."`
+}
+
+// Help is shown by `agentgw policy explain --help`.
+func (policyExplainCmd) Help() string {
+	return `Example: agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " c-17 ", "month": "2026-11", "amount": "120"}'
+
+With --config the ledger is asked as well: what it remembers, and what would be decided now. Nothing is sent.
+The exit code is 1 where the call would be rejected.`
+}
+
+// Run explains one call, or many.
+func (c *policyExplainCmd) Run(a *app) error {
+	p, conf, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	if c.Calls != "" {
+		return a.explainMany(p, c.Calls)
+	}
+	if c.Tool == "" {
+		return usagef("say which call: --tool NAME --args JSON, or --calls FILE.jsonl")
+	}
+	call := &agentgw.Call{Tenant: cmp.Or(c.Tenant, tenantOf(conf)), Principal: principalOf(conf), Tool: c.Tool, Arguments: []byte(c.Args), IdempotencyKey: c.IdempotencyKey,
+		Context: agentgw.Context{Agent: c.Agent, Run: c.AgentRun, Task: c.Task}}
+	repair, decode := p.Reading(call)
+	args, _, err := canonicalize.ParseArguments(call.Arguments, repair, decode)
+	said := &policy.Explanation{}
+	if err == nil {
+		said, err = p.Explain(call, args)
+	} else {
+		err = fmt.Errorf("the arguments cannot be read: %w", err)
+	}
+	var now *decision
+	if err == nil && conf != nil {
+		if now, err = c.ask(a, conf); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		if jsonErr := a.writeExplanation(said, now, err); jsonErr != nil {
+			return jsonErr
+		}
+	} else {
+		a.showExplanation(call.Tenant, said, now)
+	}
+	if err != nil && a.json {
+		return &checkFailed{}
+	}
+	if err != nil {
+		return &checkFailed{"rejected: " + err.Error()}
+	}
+	return nil
+}
+
+const defaultTenant = "default"
+
+func tenantOf(c *config) string {
+	if c != nil && len(c.principals) > 0 {
+		return c.principals[0].Tenant
+	}
+	return defaultTenant
+}
+
+func principalOf(c *config) string {
+	if c != nil && len(c.principals) > 0 {
+		return c.principals[0].Name
+	}
+	return ""
+}
+
+// ask asks the gateway what it would decide now.
+func (c *policyExplainCmd) ask(a *app, conf *config) (*decision, error) {
+	door, err := a.toAgents("", conf.file, c.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer door.end()
+	args, _ := json.Marshal(c.Args) // a string can always be encoded
+	r, err := door.do(a.ctx, http.MethodPost, "/v1/calls", callBody{Tool: c.Tool, Arguments: args, IdempotencyKey: c.IdempotencyKey,
+		Context: callContext{c.Agent, c.AgentRun, c.Task}, Mode: string(agentgw.Check)})
+	if err != nil {
+		return nil, err
+	}
+	d := &decision{}
+	if json.Unmarshal(r.body, d) != nil || d.Decision == "" {
+		return nil, r.problem()
+	}
+	return d, nil
+}
+
+func (a *app) writeExplanation(said *policy.Explanation, now *decision, err error) error {
+	out := struct {
+		*policy.Explanation
+		Effect   *effectLine `json:"effect,omitempty"`
+		Decision string      `json:"decision,omitempty"`
+		Reason   string      `json:"reason,omitempty"`
+		Error    string      `json:"error,omitempty"`
+	}{Explanation: said}
+	if now != nil {
+		out.Effect, out.Decision, out.Reason = now.Effect, now.Decision, now.Reason
+	}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return a.writeJSON(out)
+}
+
+// showExplanation writes one call as data: the picture that the README shows.
+func (a *app) showExplanation(tenant string, said *policy.Explanation, now *decision) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(a.stdout, "%-11s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	if said.Call == "" {
+		return
+	}
+	line("Call", "%s", said.Call)
+	if said.Operation == "" {
+		line("Operation", "none guards this call")
+		return
+	}
+	line("Operation", "%s {%s}%s", said.Operation, inline(said.Fields), ignoredWords(said.Ignored))
+	for _, f := range said.Fields {
+		line("", "%-20s %-10s %s -> %s", f.Name, f.Role, cmp.Or(f.Raw, "absent"), cmp.Or(f.Canon, "nothing"))
+	}
+	for i, e := range said.Elements {
+		line("", "element %d {%s} %s", i, inline(e.Fields), e.Key)
+	}
+	if said.Key != "" {
+		line("Key", "%s", strings.Join(nonEmpty(tenant, said.Scope, said.Operation, said.Key), " · "))
+	}
+	line("Rule", "%s (%s)", said.Rule, said.Place)
+	if now == nil {
+		return
+	}
+	if now.Effect != nil {
+		line("Effect", "%s", now.Effect.say())
+	}
+	line("Decision", "%s", words(now.Decision, now.Reason))
+	if now.Outcome != "" {
+		line("Outcome", "%s", now.Outcome)
+	}
+}
+
+func inline(fields []policy.Explained) string {
+	parts := make([]string, 0, len(fields))
+	for _, f := range fields {
+		if f.Canon != "" {
+			parts = append(parts, f.Name+": "+f.Canon)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func ignoredWords(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "   " + names[0] + " is ignored"
+	}
+	return "   " + strings.Join(names, ", ") + " are ignored"
+}
+
+// explainMany explains a file of calls as if each had been executed before the next.
+func (a *app) explainMany(p *policy.Policy, file string) error {
+	calls, err := readCalls(file)
+	if err != nil {
+		return err
+	}
+	prepared := map[string]meaning.Text{}
+	prepare := func(text string) meaning.Text {
+		t, ok := prepared[text]
+		if !ok {
+			t = meaning.Prepare(text)
+			prepared[text] = t
+		}
+		return t
+	}
+	near := func(query map[string]string, candidates []map[string]string) []int {
+		return nearest(prepare, query, candidates)
+	}
+	return policy.ExplainCalls(p, calls, near, func(e policy.ExplainedCall) error {
+		if a.json {
+			return a.writeJSON(e)
+		}
+		what := cmp.Or(e.Key, "no key")
+		if e.Error != "" {
+			what = "rejected: " + e.Error
+		}
+		if len(e.SimilarTo) > 0 {
+			what += " similar to " + strings.Join(e.SimilarTo, ", ")
+		}
+		_, err := fmt.Fprintf(a.stdout, "%s  %s  %s\n", e.ID, cmp.Or(e.Operation, "not guarded"), what)
+		return err
+	})
+}
+
+// nearest are the candidates that are like a wording in every field that both have.
+func nearest(prepare func(string) meaning.Text, query map[string]string, candidates []map[string]string) []int {
+	var near []int
+	for i, c := range candidates {
+		alike := len(query) > 0
+		for name, text := range query {
+			alike = alike && meaning.Alike(prepare(text), prepare(c[name]))
+		}
+		if alike {
+			near = append(near, i)
+		}
+	}
+	return near
+}

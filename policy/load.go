@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ type Env struct {
 	Defaults  canonicalize.Defaults
 	Upstreams map[string]UpstreamFacts // by name; nil: not known
 	Tools     map[string]bool          // names of all tools; nil: not known
-	Routes    map[string]Route         // a tool's own route, where it is known: calling by name and by route are one thing
+	Routes    map[string]Route         // a tool's own route, where it is known (POST where it names no method): calling by name and by route are one thing
 	AllowAll  bool                     // names are not checked, and an unknown upstream may have an idempotency_header: lint and tests
 }
 
@@ -148,6 +149,12 @@ type pending struct {
 }
 
 func newLoader(env Env) *loader {
+	routes := make(map[string]Route, len(env.Routes))
+	for tool, r := range env.Routes {
+		r.Method = cmp.Or(r.Method, "POST")
+		routes[tool] = r
+	}
+	env.Routes = routes
 	return &loader{env: env, entities: map[string]*EntityType{}, places: map[string]mark{}}
 }
 

@@ -45,7 +45,7 @@ func newIndex(operations []*Operation, toolRoutes map[string]Route) index {
 			ix.routes[key] = append(ix.routes[key], guarded{route, pattern, o})
 			for name, own := range toolRoutes {
 				p, err := ParsePattern(own.Path)
-				if err != nil || own.Upstream != route.Upstream || !(own.anyMethod() || sameMethod(route, own.Method)) || !pattern.covers(p) {
+				if err != nil || own.Upstream != route.Upstream || !sameMethod(route, own.Method) || !pattern.covers(p) {
 					continue
 				}
 				if !slices.Contains(ix.tools[name], o) {

@@ -21,6 +21,7 @@ type autoType struct {
 	members []Member  // of an object: the names that count, with their defaults; null is none
 	with    *Path     // pairs: the other list
 
+	place    bool // what stands after the first comma does not count
 	compared bool // with earlier effects, as free text: `meaning`
 }
 
@@ -61,7 +62,7 @@ func makeAuto(params []string, d Defaults) (*autoType, error) {
 		if how < autoList {
 			if how == autoMeaning && len(rest) > 0 {
 				t, err := makeAuto(rest, d)
-				if err == nil && (t.how == autoAny || t.how >= autoList) {
+				if err == nil && (t.how == autoAny || t.how == autoPairs) {
 					err = &Error{Reason: "compares a structure as free text", Remedy: "write auto(meaning), or auto(meaning|date)"}
 				}
 				if t != nil {
@@ -116,6 +117,8 @@ func autoObject(params []string) (*autoType, error) {
 func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 	t := &autoType{how: autoText}
 	switch name {
+	case "place":
+		t.place = true
 	case "int", "decimal":
 		t.strict = []Type{decimalType{}}
 	case "bool":
@@ -138,11 +141,11 @@ func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.strict = append(t.strict, plain, localType{})
+		t.strict = append(t.strict, plain, localType{}, spacedType{plain})
 		return t, nil
 	default:
 		return nil, &Error{Reason: "has the unknown reading " + name,
-			Remedy: "auto takes text, meaning, enum, id, email, url, int, decimal, bool, date, time, object, list, set, bag, pairs"}
+			Remedy: "auto takes text, meaning, enum, id, email, url, int, decimal, bool, date, time, place, object, list, set, bag, pairs"}
 	}
 	if len(params) > 0 {
 		return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
@@ -184,7 +187,11 @@ func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if t.how == autoID {
 		return appendQuoted(dst, unescaped(human(text))), nil
 	}
-	return appendQuoted(dst, soften(text)), nil
+	text = soften(text)
+	if head, _, ok := strings.Cut(text, ","); ok && t.place && trim(head) != "" {
+		text = soften(head)
+	}
+	return appendQuoted(dst, text), nil
 }
 
 // blank reports whether a value says nothing. Field reads it as absent.

@@ -81,3 +81,13 @@ func wallClock(s string) (string, bool) {
 	}
 	return time.Date(2000, 1, 1, n[0], n[1], n[2], 0, time.UTC).Format(layout), true
 }
+
+// spacedType reads dates as people run them together: Mar.10,2023.
+type spacedType struct{ of Type }
+
+func (t spacedType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
+	if v.Kind == String && len(v.Text) < 40 {
+		v.Text = strings.NewReplacer(". ", " ", ".", " ", ", ", ", ", ",", ", ").Replace(v.Text)
+	}
+	return t.of.Canon(dst, v, args)
+}

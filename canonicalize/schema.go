@@ -311,9 +311,9 @@ func (p Property) stringReading() string {
 		return "auto(time)"
 	case p.Format == "email":
 		return "auto(email)"
-	case p.Format == "uri" || p.Format == "url" || p.lastWord("url", "uri", "link", "website", "webpage"):
+	case p.Format == "uri" || p.Format == "url" || p.WordsEnd("url", "uri", "link", "website", "webpage"):
 		return "auto(url)"
-	case p.lastWord("email", "mail"):
+	case p.WordsEnd("email", "mail"):
 		return "auto(email)"
 	case p.Format == "uuid" || p.Reference():
 		return "auto(id)"

@@ -10,7 +10,7 @@ import (
 
 var (
 	toldDefault = regexp.MustCompile(`(?i)\bdefaults?(?:\s+value)?(?:\s+is|\s+to|\s*[:=])?\s+(?:set\s+to\s+)?("[^"]{1,60}"|'[^']{1,60}'|-?\d+(?:\.\d+)?\b|true\b|false\b)`)
-	toldValues  = regexp.MustCompile(`(?i)(?:\b(?:one of|values? (?:are|is)|available [a-z]+ (?:are|is)|options? (?:are|is)|allowed|choices|can be|must be|should be|either|enum)\]?)\s*:?\s*(.*)`)
+	toldValues  = regexp.MustCompile(`(?i)(?:\b(?:one of|values? (?:are|is)|available [a-z]+ (?:are|is)|options? (?:are|is)|allowed|choices|can be|must be|either|enum)\]?)[^"'.]{0,12}?(["'].*)`)
 	quoted      = regexp.MustCompile(`"([^"]{1,60})"|'([^']{1,60})'`)
 	dateFormat  = regexp.MustCompile(`(?i)\b(yyyy|mm|dd)[-/. ]?(yyyy|mm|dd)[-/. ]?(yyyy|mm|dd)\b`)
 	clockFormat = regexp.MustCompile(`(?i)\bhh:mm|\bh:mm|24-hour|12-hour`)
@@ -56,12 +56,14 @@ func toldValue(s, kind string) *Value {
 // toldEnum finds at least two quoted values behind words such as "one of"; single examples ("such as 'SFO'") are none.
 func toldEnum(description string) []string {
 	m := toldValues.FindStringSubmatch(description)
-	if m == nil {
+	if m == nil || strings.Contains(strings.ToLower(description), "format") {
 		return nil
 	}
 	tail := m[1]
-	if at := strings.Index(strings.ToLower(tail), "default"); at >= 0 {
-		tail = tail[:at]
+	for _, end := range [...]string{"default", "for example", "such as", "e.g", "format"} {
+		if at := strings.Index(strings.ToLower(tail), end); at >= 0 {
+			tail = tail[:at]
+		}
 	}
 	var out []string
 	for _, q := range quoted.FindAllStringSubmatch(tail, 60) {
@@ -94,8 +96,8 @@ func nameWords(name string) []string {
 // Words are the words of the property's name in lower case.
 func (p Property) Words() []string { return nameWords(p.Name) }
 
-// lastWord reports whether the name ends in one of some words.
-func (p Property) lastWord(words ...string) bool {
+// WordsEnd reports whether the name ends in one of some words.
+func (p Property) WordsEnd(words ...string) bool {
 	w := p.Words()
 	return len(w) > 0 && slices.Contains(words, w[len(w)-1])
 }
@@ -151,7 +153,7 @@ func (p Property) Reference() bool {
 	}
 	switch w[len(w)-1] {
 	case "id", "ids", "uuid", "guid", "code", "key", "token", "sku", "iban", "ref", "reference", "number", "no", "num", "hash", "url", "uri", "link", "path", "file", "filename", "dir", "directory",
-		"username", "login", "email", "mail", "phone", "tel", "isbn", "serial", "vin", "ssn", "password", "secret", "symbol", "ticker", "host", "hostname", "ip", "port", "branch", "tag", "version", "command", "query", "番号", "コード":
+		"username", "login", "email", "mail", "phone", "tel", "isbn", "serial", "vin", "ssn", "password", "secret", "symbol", "ticker", "host", "hostname", "ip", "port", "branch", "tag", "version", "command", "番号", "コード":
 		return true
 	}
 	return false

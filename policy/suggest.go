@@ -143,8 +143,8 @@ func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, e
 	if len(op.Key) == 0 {
 		op.Key = []DraftField{{FieldSpec: canonicalize.FieldSpec{Name: "arguments", Type: "auto?"}, Why: "the tool takes no arguments that tell its calls apart: once in a task"}}
 	}
-	if slices.ContainsFunc(op.Left, func(f DraftField) bool { return f.Why != "" }) && kind.message {
-		op.TTL = "1h"
+	if len(op.Left) > 0 {
+		op.TTL = "1h" // with the words left out, only a near repeat is sure to be the same
 	}
 	return op, nil
 }

@@ -120,11 +120,13 @@ func (s *suggester) roleOf(p canonicalize.Property) (fieldRole, string) {
 		return roleKey, "looks like a reference"
 	case p.Kind == "boolean", p.Kind == "integer", p.Kind == "number":
 		return roleKey, "schema: " + p.Kind
+	case p.Kind == "array" && p.ItemReading() == "text" && !people(p) && s.listKind(p) == "set":
+		return roleMeaning, "a list of free texts that name something: worded alike is asked about"
 	case p.Kind == "array" || p.Kind == "object" || p.Kind == "":
 		return roleKey, s.whyList(p)
 	}
 	if strings.HasPrefix(p.Reading(), "auto(date") {
-		if s.kind.money && !s.kind.later && hasAmount(s.schema) {
+		if s.kind.money && !s.kind.updates() && hasAmount(s.schema) && (!s.kind.later || s.series()) {
 			return roleMatch, "the day of a payment is seldom given and often invented: another one is a conflict, not a second payment"
 		}
 		return roleKey, "a date"
@@ -132,15 +134,29 @@ func (s *suggester) roleOf(p canonicalize.Property) (fieldRole, string) {
 	if p.Reading() != "auto(text)" {
 		return roleKey, "schema: " + strings.TrimSuffix(strings.TrimPrefix(p.Reading(), "auto("), ")")
 	}
-	if why := prose(p); why != "" {
+	if why := prose(p); why != "" && (!p.WordsEnd("subject") || s.subjectLine()) {
 		return roleProse, why
 	}
 	return roleMeaning, "free text that names something: worded alike is asked about"
 }
 
+// subjectLine reports whether a subject is the heading of a letter or a transfer, not what is taught or treated.
+func (s *suggester) subjectLine() bool {
+	return s.kind.message || s.kind.money || slices.ContainsFunc(s.schema.Properties, func(p canonicalize.Property) bool {
+		return p.WordsEnd("body", "message", "content", "text", "本文")
+	})
+}
+
+// series reports whether the tool has a switch for doing something again and again: then a series is not made of single calls.
+func (s *suggester) series() bool {
+	return slices.ContainsFunc(s.schema.Properties, func(p canonicalize.Property) bool {
+		return slices.ContainsFunc(p.Words(), func(w string) bool { return w == "recurring" || w == "recurrence" || w == "repeat" || w == "frequency" })
+	})
+}
+
 // proseNames are the last words of names of arguments that hold sentences for people.
 var proseNames = wordSet(`body message content contents text description desc note notes comment comments summary reason details detail memo remark remarks explanation subject
-	caption feedback instructions instruction preferences purpose justification motivation narrative abstract greeting signature footer
+	caption feedback instructions instruction purpose justification motivation narrative abstract greeting signature footer
 	本文 備考 説明 件名 摘要 メモ コメント 理由 内容`)
 
 // prose says why an argument is words for people, or "".

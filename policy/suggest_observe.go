@@ -73,10 +73,8 @@ func (v variation) volatile() bool {
 	return v.deliberate == 0 && v.differ >= 3 && float64(v.differ) >= 0.1*float64(v.agree+v.differ)
 }
 
-// variations compares the calls of each task pair by pair. Arguments that count says no to, prose above all, may differ in every pair; of
-// the others all but one must be equal, and it is that one's variation.
-func variations(args []candidate, calls []seenCall, counts func(candidate) bool) []variation {
-	out := make([]variation, len(args))
+// pairsOf visits the pairs of calls of one task that agree in all arguments that count, or in all but one. only is the one, or equal.
+func pairsOf(args []candidate, calls []seenCall, counts func(candidate) bool, visit func(a, b *seenCall, only int)) {
 	byTask := map[string][]seenCall{}
 	for _, c := range calls {
 		if len(byTask[c.task]) < maxObserved {
@@ -84,35 +82,44 @@ func variations(args []candidate, calls []seenCall, counts func(candidate) bool)
 			byTask[c.task] = append(byTask[c.task], c)
 		}
 	}
+	for _, same := range byTask {
+		for i := range same {
+			for j := i + 1; j < len(same); j++ {
+				if only := onlyDifference(args, &same[i], &same[j], counts); only != several {
+					visit(&same[i], &same[j], only)
+				}
+			}
+		}
+	}
+}
+
+// variations counts for each argument how often it differs between calls that are otherwise one. Arguments that counts says no to, prose
+// above all, may differ in every pair.
+func variations(args []candidate, calls []seenCall, counts func(candidate) bool) []variation {
+	out := make([]variation, len(args))
 	type run struct {
 		task, run string
 		arg       int
 	}
 	runs, apart := map[run]bool{}, map[run]bool{}
-	for _, same := range byTask {
-		for i, a := range same {
-			runs[run{a.task, a.run, 0}] = true
-			for _, b := range same[i+1:] {
-				only := onlyDifference(args, a, b, counts)
-				if only == none {
-					continue
-				}
-				for k := range args {
-					switch {
-					case only != equal && only != k:
-					case a.run == b.run && a.canon[k] != b.canon[k]:
-						out[k].deliberate++
-						apart[run{a.task, a.run, k}] = true
-					case a.run == b.run:
-					case a.canon[k] == b.canon[k]:
-						out[k].agree++
-					default:
-						out[k].differ++
-					}
-				}
+	for _, c := range calls {
+		runs[run{c.task, c.run, 0}] = true
+	}
+	pairsOf(args, calls, counts, func(a, b *seenCall, only int) {
+		for k := range args {
+			switch {
+			case only != equal && only != k:
+			case a.run == b.run && a.canon[k] != b.canon[k]:
+				out[k].deliberate++
+				apart[run{a.task, a.run, k}] = true
+			case a.run == b.run:
+			case a.canon[k] == b.canon[k]:
+				out[k].agree++
+			default:
+				out[k].differ++
 			}
 		}
-	}
+	})
 	for r := range apart {
 		out[r.arg].apart++
 	}
@@ -123,18 +130,18 @@ func variations(args []candidate, calls []seenCall, counts func(candidate) bool)
 }
 
 const (
-	equal = -1 // no argument that counts differs
-	none  = -2 // several do
+	equal   = -1 // no argument that counts differs
+	several = -2
 )
 
-func onlyDifference(args []candidate, a, b seenCall, counts func(candidate) bool) int {
+func onlyDifference(args []candidate, a, b *seenCall, counts func(candidate) bool) int {
 	only := equal
 	for k := range args {
 		if !counts(args[k]) || a.canon[k] == b.canon[k] {
 			continue
 		}
 		if only != equal {
-			return none
+			return several
 		}
 		only = k
 	}
@@ -169,7 +176,8 @@ func (s *suggester) learn(args []candidate) {
 	for i := range args {
 		s.learnOrder(&args[i])
 	}
-	for i, v := range variations(args, s.seen, func(a candidate) bool { return a.role != roleProse && a.role != roleMatch }) {
+	s.learnPlaces(args)
+	for i, v := range variations(args, s.seen, identity) {
 		a := &args[i]
 		switch {
 		case a.role == roleProse && v.often():
@@ -181,6 +189,40 @@ func (s *suggester) learn(args []candidate) {
 			a.role, a.why = roleMatch, "a detail that runs leave out or word differently: another value is a conflict"
 		}
 	}
+}
+
+func identity(a candidate) bool { return a.role == roleKey || a.role == roleMeaning }
+
+// learnPlaces finds arguments that runs write with and without what stands after a comma: Paris, and Paris, France. Where two different places
+// of one name were ever meant, the rest counts.
+func (s *suggester) learnPlaces(args []candidate) {
+	with, against := make([]int, len(args)), make([]bool, len(args))
+	pairsOf(args, s.seen, identity, func(a, b *seenCall, only int) {
+		if only < 0 || args[only].role != roleMeaning || args[only].typ != "auto(text)" {
+			return
+		}
+		headA, tailA := placeOf(a.canon[only])
+		headB, tailB := placeOf(b.canon[only])
+		switch {
+		case headA != headB || headA == "":
+		case tailA != "" && tailB != "" || a.run == b.run:
+			against[only] = true
+		default:
+			with[only]++
+		}
+	})
+	for i := range args {
+		if with[i] >= 2 && !against[i] {
+			args[i].typ = "auto(place)"
+			args[i].why = "a place, which runs write with and without its state or country"
+		}
+	}
+}
+
+// placeOf cuts a canonical text at its first comma.
+func placeOf(canon string) (head, tail string) {
+	head, tail, _ = strings.Cut(strings.Trim(canon, `"`), ",")
+	return strings.TrimSpace(head), strings.TrimSpace(tail)
 }
 
 // identified reports whether something other than argument i tells calls apart: a reference, a list, a number or a free text.

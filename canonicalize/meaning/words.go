@@ -26,7 +26,7 @@ func (t *reader) readWords(tokens []token) {
 		}
 		runes += len(tok.raw)
 		switch {
-		case tok.used && tok.kind != word || tok.kind == mark || tok.kind == sign:
+		case tok.used || tok.kind == mark || tok.kind == sign: // exact values count as facts
 			continue
 		case tok.kind == kana:
 			grams = appendGrams(grams, tok.raw, 2, 0.5)
@@ -43,9 +43,6 @@ func (t *reader) readWords(tokens []token) {
 				words = append(words, feature{hash(tok.fold), weight})
 				continue
 			}
-		}
-		if tok.used {
-			continue
 		}
 		s := stem(tok.fold)
 		t.words = append(t.words, strings.TrimSuffix(tok.fold, "'s"))
@@ -146,13 +143,17 @@ func closeness(a, b Text) float64 {
 		words = min(1, words+float64(n)/float64(max(len(a.words), len(b.words))))
 		return words
 	}
+	if len(a.grams) == 0 && len(b.grams) == 0 {
+		return min(1, words)
+	}
 	return min(1, (words+dot(a.grams, b.grams))/2)
 }
 
-// modified reports whether a short text is another one with words in front: a design backlog is not the backlog, while Paris, France is Paris.
+// modified reports whether a short text is another one of common words with words in front: a design backlog is not the backlog, while
+// Paris, France is Paris and Hotel Ritz the Ritz.
 func modified(long, short Text) bool {
 	n := len(long.stems) - len(short.stems)
-	return n > 0 && len(long.stems) <= 4 && len(short.stems) > 0 && slices.Equal(long.stems[n:], short.stems)
+	return n > 0 && len(long.stems) <= 4 && len(short.stems) > 0 && slices.Equal(long.stems[n:], short.stems) && !slices.ContainsFunc(short.words, func(w string) bool { return !common(w) })
 }
 
 // initials counts the words of b that stand in a as initials.

@@ -42,6 +42,23 @@ func Arguments(req *agentgw.Request, params map[string]string) ([]byte, error) {
 	return canonicalize.Value{Kind: canonicalize.Object, Members: all}.AppendJSON(nil), nil
 }
 
+// opaque are the arguments of a request that cannot be read and that nobody guards: its query and its body are what they are.
+func opaque(req *agentgw.Request) []byte {
+	v := canonicalize.Value{Kind: canonicalize.Object}
+	if req.Query != "" {
+		v.Members = append(v.Members, canonicalize.Member{Name: "@query", Value: textValue(strings.ToValidUTF8(req.Query, "?"))})
+	}
+	if len(req.Body) > 0 {
+		v.Members = append(v.Members, canonicalize.Member{Name: "@body", Value: textValue(digest(req.Body))})
+	}
+	return v.AppendJSON(nil)
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
 // join puts the three sources of arguments together. A path parameter may be said again with the same text, as REST clients do.
 func join(params map[string]string, query, body []canonicalize.Member) ([]canonicalize.Member, error) {
 	names := make(map[string]bool, len(query))
@@ -181,8 +198,7 @@ func partValue(part *multipart.Part) (canonicalize.Value, error) {
 		return canonicalize.Value{}, unreadable("", "has Content-Transfer-Encoding "+enc, "send the part as it is (RFC 7578, 4.7)")
 	}
 	if isFile(part.Header) {
-		sum := sha256.Sum256(content)
-		return textValue("sha256:" + hex.EncodeToString(sum[:])), nil
+		return textValue(digest(content)), nil
 	}
 	kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 	if err != nil && part.Header.Get("Content-Type") != "" {

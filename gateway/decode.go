@@ -193,18 +193,23 @@ func onlyMembers(v canonicalize.Value, place string, known ...string) error {
 	return nil
 }
 
-// nearest is the known name that a name was probably meant to be: the same letters in another style (idempotencyKey), or a beginning.
+// nearest is the known name that a name was probably meant to be: the same letters in another style or order (idempotencyKey, taks),
+// or most of them at its beginning and end.
 func nearest(name string, known []string) string {
 	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
+	letters := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
 	best, most := "", 2
 	for _, k := range known {
 		a, b := plain(name), plain(k)
-		n := 0
-		for n < min(len(a), len(b)) && a[n] == b[n] {
+		short, n := min(len(a), len(b)), 0
+		for n < short && a[n] == b[n] {
 			n++
 		}
-		for i := 1; i <= min(len(a), len(b))-n && a[len(a)-i] == b[len(b)-i]; i++ {
+		for i := 1; n < short && a[len(a)-i] == b[len(b)-i]; i++ {
 			n++
+		}
+		if letters(a) == letters(b) {
+			n = len(a)
 		}
 		if n > most && n*2 > max(len(a), len(b)) {
 			best, most = k, n

@@ -150,7 +150,7 @@ func (d *doors) readArguments(call *agentgw.Call) error {
 	}
 	call.Arguments, err = Arguments(req, params)
 	if err != nil && len(guards) == 0 && tool == "" {
-		call.Arguments, err = []byte("{}"), nil
+		call.Arguments, err = opaque(req), nil
 	}
 	return err
 }

@@ -38,6 +38,9 @@ func (s *Store) explain(err error) error {
 	case errors.As(err, &replied):
 		// Redis replies an error instead of running the script, or when the script has not written a record yet.
 		word, _, _ := strings.Cut(replied.Error(), " ")
+		if strings.Contains(replied.Error(), "The user executing the script can't") {
+			word = "NOPERM"
+		}
 		if remedy := remedies[word]; remedy != "" {
 			return fmt.Errorf("ledger %s: %w: %s (%w)", s.name, err, remedy, ledger.ErrNotApplied)
 		}

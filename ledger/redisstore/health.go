@@ -2,8 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -25,9 +25,8 @@ func (s *Store) examine(ctx context.Context, node *redis.Client) error {
 	if s.cluster != nil {
 		state = pipe.ClusterInfo(ctx)
 	}
-	pipe.Exec(ctx)
-	if err := info.Err(); err != nil {
-		return s.explain(err)
+	if _, err := pipe.Exec(ctx); info.Val() == "" {
+		return s.explain(errors.Join(err, info.Err()))
 	}
 	fault := s.fault(fields(info.Val()))
 	if fault == "" && state != nil {
@@ -46,9 +45,10 @@ func (s *Store) examine(ctx context.Context, node *redis.Client) error {
 
 // fault is what INFO says against relying on a node; "" for nothing.
 func (s *Store) fault(info map[string]string) string {
-	major, _, _ := strings.Cut(info["redis_version"], ".")
-	if n, err := strconv.Atoi(major); err == nil && n < 5 {
-		return "Redis " + info["redis_version"] + " is too old: use 5 or newer"
+	var major, minor int
+	fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)
+	if major < 6 || major == 6 && minor < 2 {
+		return fmt.Sprintf("Redis %s is too old: use 6.2 or newer", info["redis_version"])
 	}
 	switch {
 	case info["loading"] == "1":

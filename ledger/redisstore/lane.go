@@ -9,22 +9,25 @@ import (
 	"agentgw/ledger"
 )
 
-// lane carries commands to one Redis. While it is idle a caller sends its own commands at once, by itself. While all its runs are in the
-// air, callers wait, and the next run that lands takes all who wait in one pipeline. So batches are as long as the load makes them,
-// and nobody waits for company.
+// lane carries commands to one Redis. While it is idle a caller sends its own commands at once, by itself. While a run is in the air,
+// callers wait, and when it lands the next one takes all who wait in one pipeline. So batches are as long as the load makes them, and
+// nobody waits for company. A run that takes long (a distant Redis, a large value, a dead connection) does not hold the others up: then
+// the next caller starts another one.
 //
-// No one is forgotten: who finds a run free takes it; who waits does so under the lock and while every run is in the air; and whoever
-// lands looks, under the lock, for those who wait before it gives its run back.
+// No one is forgotten: who waits begins to do so under the lock and while a run is in the air; and whoever lands looks, under the lock,
+// for those who wait before it gives its run up.
 type lane struct {
 	mu      sync.Mutex
-	flying  int
+	flying  int       // runs in the air
+	takeoff time.Time // of the latest run
 	waiting []*flight
 }
 
 const (
-	runs     = 2       // at a time
-	maxCount = 256     // flights of one batch
-	maxSize  = 1 << 20 // bytes of one batch, but at least one flight
+	patience = time.Millisecond // how long a run may take before another one starts
+	maxRuns  = 8                // in the air at a time
+	maxCount = 256              // flights of one batch
+	maxSize  = 1 << 20          // bytes of one batch, but at least one flight
 )
 
 // flight is the commands of one caller.
@@ -53,19 +56,16 @@ func (s *Store) laneOf(ctx context.Context, sw *ledger.Swap) (*lane, error) {
 
 // carry returns when the commands of f have their answers. An error says that the caller's time was over before.
 func (l *lane) carry(ctx context.Context, s *Store, f *flight) error {
-	l.mu.Lock()
-	if l.flying < runs {
-		l.flying++
-		l.mu.Unlock()
-		defer l.land(s)
+	if l.alone() {
 		s.run(ctx, f.cmds)
+		l.land(s)
 		return nil
 	}
 	f.deadline, _ = ctx.Deadline()
 	f.done = make(chan struct{})
-	l.waiting = append(l.waiting, f)
-	l.mu.Unlock()
-
+	if batch := l.board(f); batch != nil {
+		go l.fly(s, batch)
+	}
 	select {
 	case <-f.done:
 		return nil
@@ -75,6 +75,29 @@ func (l *lane) carry(ctx context.Context, s *Store, f *flight) error {
 		return fmt.Errorf("ledger %s: %w: %w", s.name, ledger.ErrNotApplied, ctx.Err())
 	}
 	return fmt.Errorf("ledger %s: the answer did not come in time: %w", s.name, ctx.Err())
+}
+
+// alone starts a run for one caller where the lane is idle.
+func (l *lane) alone() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flying > 0 {
+		return false
+	}
+	l.flying, l.takeoff = 1, time.Now()
+	return true
+}
+
+// board lets a flight wait, or returns a batch for another run, with the flight in it.
+func (l *lane) board(f *flight) []*flight {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, f)
+	if l.flying == 0 || l.flying < maxRuns && time.Since(l.takeoff) > patience {
+		l.flying++
+		return l.take()
+	}
+	return nil
 }
 
 // withdraw takes back a flight that no run has taken yet.
@@ -90,18 +113,14 @@ func (l *lane) withdraw(f *flight) bool {
 	return false
 }
 
-// land ends a run: it is given to those who wait, or given back.
+// land ends a caller's own run: it goes on with those who wait, or is given up.
 func (l *lane) land(s *Store) {
 	if batch := l.next(); batch != nil {
-		go func() {
-			for ; batch != nil; batch = l.next() {
-				fly(s, batch)
-			}
-		}()
+		go l.fly(s, batch)
 	}
 }
 
-// next takes those who wait, up to the size of a batch. With nobody waiting the run is given back, and next returns nil.
+// next takes those who wait. With nobody waiting the run is given up, and next returns nil.
 func (l *lane) next() []*flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,6 +128,12 @@ func (l *lane) next() []*flight {
 		l.flying--
 		return nil
 	}
+	return l.take()
+}
+
+// take starts a run with those who wait, up to the size of a batch. The lock is held.
+func (l *lane) take() []*flight {
+	l.takeoff = time.Now()
 	n, size := 0, 0
 	for n < len(l.waiting) && n < maxCount && (n == 0 || size+l.waiting[n].size <= maxSize) {
 		size += l.waiting[n].size
@@ -122,8 +147,15 @@ func (l *lane) next() []*flight {
 	return batch
 }
 
-// fly sends a batch. It ends when the last of its callers' deadlines does: none of them cuts the others short.
-func fly(s *Store, batch []*flight) {
+// fly sends a batch, and then those who have come to wait meanwhile.
+func (l *lane) fly(s *Store, batch []*flight) {
+	for ; batch != nil; batch = l.next() {
+		s.sendBatch(batch)
+	}
+}
+
+// sendBatch ends when the last of its callers' deadlines does: none of them cuts the others short.
+func (s *Store) sendBatch(batch []*flight) {
 	ctx, cancel := context.WithCancel(context.Background())
 	latest := batch[0].deadline
 	count := 0

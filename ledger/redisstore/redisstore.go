@@ -7,7 +7,7 @@
 //	prefix{agw:3f}:open               the open records of the shard
 //	prefix{agw:3f}:partition:name     a record
 //
-// It needs Redis 5 or newer with maxmemory-policy noeviction, and a user who may run INFO, EVAL, EVALSHA and SCRIPT LOAD, in the script
+// It needs Redis 6.2 or newer with maxmemory-policy noeviction, and a user who may run INFO, EVAL, EVALSHA and SCRIPT LOAD, in the script
 // TIME, GET, SET, DEL, ZADD, ZREM and ZREMRANGEBYSCORE, and to list GET, SCAN, ZSCAN, ZCARD and EXISTS.
 package redisstore
 

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,6 +54,33 @@ func TestStore(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) {
 	server := redistest.Start(b, redistest.Options{})
-	b.Run("socket", func(b *testing.B) { storetest.Bench(b, open(b, server.URL)) })
-	b.Run("tcp", func(b *testing.B) { storetest.Bench(b, open(b, server.TCP)) })
+	for _, url := range []string{server.URL, server.TCP} {
+		b.Run(strings.SplitN(url, ":", 2)[0], func(b *testing.B) {
+			s := open(b, fresh(url))
+			before := used(b, s)
+			storetest.Bench(b, s)
+			after := used(b, s)
+			b.Logf("Redis spent %.1f µs on a swap", (after.processor-before.processor)*1e6/(after.swaps-before.swaps))
+		})
+	}
+}
+
+// usage is what a server says of its processor time in seconds, and of the scripts that it ran.
+type usage struct{ processor, swaps float64 }
+
+func used(b *testing.B, s *Store) (u usage) {
+	text, err := s.client.Info(b.Context(), "everything").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	info := fields(text)
+	for _, name := range []string{"used_cpu_user", "used_cpu_sys"} {
+		seconds, err := strconv.ParseFloat(info[name], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		u.processor += seconds
+	}
+	fmt.Sscanf(info["cmdstat_evalsha"], "calls=%g", &u.swaps)
+	return u
 }

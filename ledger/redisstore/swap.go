@@ -45,7 +45,11 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 	if err := l.carry(ctx, s, f); err != nil {
 		return nil, err
 	}
-	return s.replies(swaps, f.cmds)
+	replies, err := s.replies(swaps, f.cmds)
+	if deadline, ok := ctx.Deadline(); ok && err != nil && !errors.Is(err, context.DeadlineExceeded) && !time.Now().Before(deadline) {
+		err = fmt.Errorf("%w (%w)", err, context.DeadlineExceeded) // the connection, whose clock is the same, was faster to say so
+	}
+	return replies, err
 }
 
 // command is the script with the arguments that its head describes.
@@ -126,7 +130,14 @@ func (s *Store) send(ctx context.Context, cmds []once) {
 	for _, c := range cmds {
 		pipe.Process(ctx, c)
 	}
-	pipe.Exec(ctx) // each command holds its own error
+	if _, err := pipe.Exec(ctx); err != nil {
+		// Each command holds its own error, but not where Redis refused the connection itself.
+		for _, c := range cmds {
+			if c.Err() == nil && c.Val() == "" {
+				c.SetErr(err)
+			}
+		}
+	}
 }
 
 func isNoScript(err error) bool {

@@ -16,7 +16,9 @@
 -- All integers are big-endian. Values pass through unread. Whatever can fail (a key of another type, no memory, a replica) fails
 -- before the first record is written.
 
-local time = redis.call('TIME')
+local call, sub, pack = redis.call, string.sub, struct.pack
+
+local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local changes = #KEYS - 2
 local absent = '\0\0\0\0\0\0\0\0'
@@ -24,26 +26,26 @@ local absent = '\0\0\0\0\0\0\0\0'
 local there, fits, writes, mine, version = {}, true, false, true, absent
 for i = 1, changes do
   local head = ARGV[2 * i]
-  local record = redis.call('GET', KEYS[2 + i])
+  local record = call('GET', KEYS[2 + i])
   there[i] = record
-  local what = string.sub(head, 1, 1)
+  local what = sub(head, 1, 1)
   if what ~= 'l' then
-    local is = record and string.sub(record, 1, 8) or absent
-    fits = fits and is == string.sub(head, 2, 9)
+    local is = record and sub(record, 1, 8) or absent
+    fits = fits and is == sub(head, 2, 9)
     if what ~= 'd' then
       writes = true
       version = is
-      mine = mine and record and string.sub(record, 17, 24) == ARGV[1]
+      mine = mine and record and sub(record, 17, 24) == ARGV[1]
     end
   end
 end
 
 local function show(reply, record)
-  reply[#reply + 1] = struct.pack('>I4', record and #record or 0)
+  reply[#reply + 1] = pack('>I4', record and #record or 0)
   reply[#reply + 1] = record or nil
 end
 
-local at = struct.pack('>I8', now)
+local at = pack('>I8', now)
 
 if not fits then
   local before = writes and mine
@@ -52,49 +54,50 @@ if not fits then
   return table.concat(reply)
 end
 
-version = absent
-if writes then
-  local last = redis.call('GET', KEYS[1])
-  version = struct.pack('>I8', last and math.max(now, struct.unpack('>I8', last) + 1) or now)
-end
-
 for i = 1, changes do
-  local head = ARGV[2 * i]
-  local what = string.sub(head, 1, 1)
+  local what = sub(ARGV[2 * i], 1, 1)
   if what ~= 'l' then
     local _, brace = string.find(KEYS[2 + i], '}:', 1, true)
-    local name = string.sub(KEYS[2 + i], brace + 1)
+    local name = sub(KEYS[2 + i], brace + 1)
     if what == 'o' then
-      local keep = tonumber(string.sub(head, 10))
+      local keep = tonumber(sub(ARGV[2 * i], 10))
       if keep > 0 then
-        redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now / 1000))
+        call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('(%.0f', now / 1000))
       end
-      redis.call('ZADD', KEYS[2], keep > 0 and string.format('%.0f', now / 1000 + keep) or '+inf', name)
+      call('ZADD', KEYS[2], keep > 0 and string.format('%.0f', now / 1000 + keep) or '+inf', name)
     else
-      redis.call('ZREM', KEYS[2], name)
+      call('ZREM', KEYS[2], name)
     end
   end
 end
 
+-- The version is the time, unless the clock went back or two writes meet in a microsecond.
+version = absent
 if writes then
-  redis.call('SET', KEYS[1], version)
+  version = at
+  local last = call('SET', KEYS[1], version, 'GET')
+  last = last and struct.unpack('>I8', last) or 0 -- as numbers: Redis compares strings by the locale
+  if last >= now then
+    version = pack('>I8', last + 1)
+    call('SET', KEYS[1], version)
+  end
 end
 
 local reply = {'A', at, version}
 for i = 1, changes do
   local head = ARGV[2 * i]
-  local what = string.sub(head, 1, 1)
+  local what = sub(head, 1, 1)
   if what == 'l' then
     show(reply, there[i])
   elseif what == 'd' then
-    redis.call('DEL', KEYS[2 + i])
+    call('DEL', KEYS[2 + i])
   else
-    local keep = string.sub(head, 10)
+    local keep = sub(head, 10)
     local record = version .. at .. ARGV[1] .. ARGV[2 * i + 1]
     if keep == '0' then
-      redis.call('SET', KEYS[2 + i], record)
+      call('SET', KEYS[2 + i], record)
     else
-      redis.call('SET', KEYS[2 + i], record, 'PX', keep)
+      call('SET', KEYS[2 + i], record, 'PX', keep)
     end
   end
 end

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) (ledger.Store, func(time.Duration
 		{"many swaps of one call are independent and in order", (*suite).manySwaps},
 		{"values are opaque", (*suite).opaque},
 		{"large values", (*suite).large},
+		{"values belong to the caller", (*suite).ownership},
 		{"malformed swaps are refused", (*suite).malformed},
 		{"a context that is over", (*suite).contextOver},
 		{"a closed store", (*suite).closed},
@@ -347,6 +348,23 @@ func (s *suite) large() {
 		s.Fatal("4 MiB came back changed")
 	}
 	s.holds(got.Records[1], r.Version, "small")
+}
+
+func (s *suite) ownership() {
+	mine := []byte("mine")
+	r := s.applied(s.swap(ledger.Change{Name: "e1", Value: mine}))
+	copy(mine, "????")
+	first := s.swap(look("e1"))
+	s.holds(first.Records[0], r.Version, "mine")
+	copy(first.Records[0].Value, "????")
+	refused := s.refused(s.swap(write("e1", 0, "no")))
+	s.holds(refused.Records[0], r.Version, "mine")
+	copy(refused.Records[0].Value, "????")
+	for _, there := range s.listEffects(10) {
+		s.holds(there, r.Version, "mine")
+		copy(there.Value, "????")
+	}
+	s.holds(s.swap(look("e1")).Records[0], r.Version, "mine")
 }
 
 func (s *suite) malformed() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
 )
 
 // Cluster is a Redis Cluster of primaries without replicas.
@@ -15,7 +14,7 @@ type Cluster struct {
 }
 
 // StartCluster runs a Redis Cluster of three primaries for one test.
-func StartCluster(t testing.TB) *Cluster {
+func StartCluster(t TB) *Cluster {
 	t.Helper()
 	c, err := RunCluster()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // Monitoring watches the commands that a server gets from its clients. What a script does is not counted, the script is.
@@ -23,7 +22,7 @@ type Monitoring struct {
 }
 
 // Monitor begins to watch a server for one test.
-func (s *Server) Monitor(t testing.TB) *Monitoring {
+func (s *Server) Monitor(t TB) *Monitoring {
 	t.Helper()
 	m, err := s.Watch()
 	if err != nil {

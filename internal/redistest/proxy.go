@@ -5,7 +5,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"testing"
 )
 
 // Proxy stands between clients and a server and loses replies on demand.
@@ -20,7 +19,7 @@ type Proxy struct {
 }
 
 // StartProxy runs a proxy in front of a server for one test.
-func (s *Server) StartProxy(t testing.TB) *Proxy {
+func (s *Server) StartProxy(t TB) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 )
 
@@ -41,8 +40,15 @@ type Server struct {
 	end chan struct{} // closed when cmd has ended
 }
 
+// TB is what the package needs of a *testing.T or *testing.B, without making programs that use it carry package testing.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(func())
+}
+
 // Start runs a server for one test. Without redis-server on the path the test fails.
-func Start(t testing.TB, o Options) *Server {
+func Start(t TB, o Options) *Server {
 	t.Helper()
 	s, err := Run(o)
 	if err != nil {

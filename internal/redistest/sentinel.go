@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -22,7 +21,7 @@ type Sentinels struct {
 const mainName = "main"
 
 // StartSentinel runs a primary, a replica and so many sentinels for one test.
-func StartSentinel(t testing.TB, sentinels int) *Sentinels {
+func StartSentinel(t TB, sentinels int) *Sentinels {
 	t.Helper()
 	s, err := RunSentinel(sentinels)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -39,6 +40,22 @@ type Field struct {
 	Role  Role
 	Raw   string // as it came: JSON text; "" where absent
 	Canon string // canonical JSON text; "" where absent or null
+}
+
+// Text is the value in words: as it came, or, of a default, in canonical form. It is "" where there is no value.
+func (f Field) Text() string {
+	from := f.Raw
+	if f.Canon == "" {
+		return ""
+	}
+	if from == "" {
+		from = f.Canon
+	}
+	var s string
+	if json.Unmarshal([]byte(from), &s) == nil {
+		return s
+	}
+	return from
 }
 
 // maxKept is how long a canonical value the ledger keeps as it is, in bytes.

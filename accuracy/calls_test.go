@@ -3,6 +3,7 @@ package accuracy
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -75,15 +76,21 @@ func observedOf(calls []*labelled, oneTask bool) []policy.ObservedCall {
 	return out
 }
 
-// nearest compares the wordings of calls field by field: all must be alike where they are not equal.
-func nearest(query map[string]string, candidates []map[string]string) []int {
-	return meaning.NearestCalls(query, candidates)
+// nearest compares wordings without a model.
+func nearest(alike *meaning.Lexical) policy.Nearest {
+	return func(query map[string]string, candidates []map[string]string) []int {
+		var at []int
+		for _, l := range alike.Nearest(context.Background(), query, candidates) {
+			at = append(at, l.Index)
+		}
+		return at
+	}
 }
 
 // explained runs the calls through a policy.
 func explained(t *testing.T, p *policy.Policy, calls []policy.ObservedCall) (map[string]string, map[pair]bool, map[string]policy.ExplainedCall) {
 	keys, asked, all := map[string]string{}, map[pair]bool{}, map[string]policy.ExplainedCall{}
-	err := policy.ExplainCalls(p, calls, nearest, func(e policy.ExplainedCall) error {
+	err := policy.ExplainCalls(p, calls, nearest(&meaning.Lexical{}), func(e policy.ExplainedCall) error {
 		if e.Key != "" {
 			keys[e.ID] = e.Key
 		}

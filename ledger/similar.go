@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"agentgw"
@@ -35,11 +34,7 @@ func textsOf(op *agentgw.Operation) map[string]string {
 		if f.Role != agentgw.RoleMeaning {
 			continue
 		}
-		text := f.Raw
-		var s string
-		if json.Unmarshal([]byte(f.Raw), &s) == nil {
-			text = s
-		}
+		text := f.Text()
 		m[f.Name] = text[:min(len(text), maxWording)]
 	}
 	return m

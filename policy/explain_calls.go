@@ -73,22 +73,13 @@ func explainCall(p *Policy, c ObservedCall, near Nearest, earlier map[agentgw.Pa
 		}
 		out.Fields[f.Name] = json.RawMessage(f.Canon)
 		if f.Role == agentgw.RoleMeaning {
-			texts[f.Name] = asText(f.Raw)
+			texts[f.Name] = f.Text()
 		}
 	}
 	if near != nil && meant {
 		out.SimilarTo = similarTo(read, c.ID, texts, near, earlier)
 	}
 	return out
-}
-
-// asText is the text of a raw JSON value; a value that is no string is its JSON.
-func asText(raw string) string {
-	var s string
-	if json.Unmarshal([]byte(raw), &s) == nil {
-		return s
-	}
-	return raw
 }
 
 // similarTo compares a call's wording with the earlier ones of its identity. A wording that is known is no question.

@@ -5,11 +5,6 @@
 // measured, by words and character n-grams, in English and Japanese; embeddings and a judge model can be configured beside it.
 package meaning
 
-import (
-	"cmp"
-	"slices"
-)
-
 // Threshold is the closeness from which two texts whose gates agree are worth asking about.
 const Threshold = 0.42
 
@@ -65,33 +60,6 @@ func Alike(a, b Text) bool {
 	return closeness(a, b) >= Threshold
 }
 
-// Match is a candidate that a text may mean again.
-type Match struct {
-	Index int     // in the list of candidates
-	Score float64 // 0 to 1
-	Words []string
-}
-
-// Nearest returns the candidates that the query may mean again, the closest first. Words are those that only one of the two has: "+again"
-// for one that only the query has, "-again" for one that only the candidate has.
-func Nearest(query Text, candidates []Text) []Match {
-	return nearest(query, candidates, func(i int) float64 { return closeness(query, candidates[i]) }, Threshold)
-}
-
-func nearest(query Text, candidates []Text, score func(i int) float64, threshold float64) []Match {
-	var out []Match
-	for i, c := range candidates {
-		if differing(query, c) {
-			continue
-		}
-		if s := score(i); s >= threshold {
-			out = append(out, Match{Index: i, Score: s, Words: wordsApart(query, c)})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Match) int { return cmp.Compare(b.Score, a.Score) })
-	return out
-}
-
 // wordsApart lists the words that only one of the texts has, at most eight of each.
 func wordsApart(a, b Text) []string {
 	const most = 8
@@ -109,47 +77,4 @@ func wordsApart(a, b Text) []string {
 		return out
 	}
 	return append(only(a, b, "+"), only(b, a, "-")...)
-}
-
-// NearestCalls compares calls that have several fields of free text, by name: they may mean the same where every field is worded alike.
-// A field that only one of them has is not compared, but at least one must be in both. The indices come closest first.
-func NearestCalls(query map[string]string, candidates []map[string]string) []int {
-	ready := make(map[string]Text, len(query))
-	for name, s := range query {
-		ready[name] = Prepare(s)
-	}
-	type found struct {
-		at    int
-		score float64
-	}
-	var out []found
-	for i, c := range candidates {
-		score, alike, common := 1.0, true, false
-		for name, s := range c {
-			q, ok := ready[name]
-			if !ok {
-				continue
-			}
-			if common = true; query[name] == s {
-				continue
-			}
-			t := Prepare(s)
-			if alike = !differing(q, t); !alike {
-				break
-			}
-			if score = min(score, closeness(q, t)); score < Threshold {
-				alike = false
-				break
-			}
-		}
-		if alike && common {
-			out = append(out, found{i, score})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b found) int { return cmp.Compare(b.score, a.score) })
-	at := make([]int, len(out))
-	for i, f := range out {
-		at[i] = f.at
-	}
-	return at
 }

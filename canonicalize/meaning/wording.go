@@ -16,7 +16,7 @@ type Lexical struct {
 	prepared map[string]Text
 }
 
-const maxPrepared = 4096
+const maxPrepared = 2048
 
 func (l *Lexical) prepare(s string) Text {
 	l.mu.Lock()
@@ -36,25 +36,22 @@ func (l *Lexical) prepare(s string) Text {
 }
 
 // Nearest says which of earlier texts this one may mean again, the closest first; texts are by field name. A field that only one side has
-// is not compared, one that is the same to the letter is the same.
+// is not compared, one that is the same to the letter is the same, and at least one must be on both sides.
 func (l *Lexical) Nearest(_ context.Context, texts map[string]string, earlier []map[string]string) []agentgw.Likeness {
 	var out []agentgw.Likeness
 	for i, e := range earlier {
-		like := agentgw.Likeness{Index: i, Score: 1}
-		alike := true
+		like, alike := agentgw.Likeness{Index: i, Score: 1}, l.gates(texts, e)
 		for name, s := range texts {
-			other, ok := e[name]
-			if !ok || other == s {
+			other := e[name]
+			if !alike {
+				break
+			}
+			if s == "" || other == "" || s == other {
 				continue
 			}
 			a, b := l.prepare(s), l.prepare(other)
-			if alike = !differing(a, b); !alike {
-				break
-			}
 			score := closeness(a, b)
-			if alike = score >= Threshold; !alike {
-				break
-			}
+			alike = score >= Threshold
 			like.Score = min(like.Score, score)
 			like.Differs = append(like.Differs, wordsApart(a, b)...)
 		}
@@ -62,6 +59,26 @@ func (l *Lexical) Nearest(_ context.Context, texts map[string]string, earlier []
 			out = append(out, like)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b agentgw.Likeness) int { return cmp.Compare(b.Score, a.Score) })
+	closestFirst(out)
 	return out
+}
+
+// gates reports whether two calls may mean the same at all: they have a field in common, and in none of those anything differs exactly.
+func (l *Lexical) gates(texts, earlier map[string]string) bool {
+	common := false
+	for name, s := range texts {
+		other := earlier[name]
+		if s == "" || other == "" {
+			continue
+		}
+		common = true
+		if s != other && differing(l.prepare(s), l.prepare(other)) {
+			return false
+		}
+	}
+	return common
+}
+
+func closestFirst(found []agentgw.Likeness) {
+	slices.SortStableFunc(found, func(a, b agentgw.Likeness) int { return cmp.Compare(b.Score, a.Score) })
 }

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"agentgw"
-	"agentgw/canonicalize"
 	"agentgw/ledger"
-	"agentgw/policy"
 )
 
 // keep renews the lease of a claim while its attempt runs. stop ends that.
@@ -119,19 +117,10 @@ func (g *Gateway) readState(ctx context.Context, p *plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	call := &agentgw.Call{Tenant: p.call.Tenant, Principal: p.call.Principal, Tool: p.def.StateTool.Tool, Arguments: args, Context: p.call.Context}
-	v, err := canonicalize.Parse(args)
+	answer, err := g.askTool(ctx, p.def, p.call, p.def.StateTool.Tool, args)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("the state of %s is not known: %w", p.op.EntityOf, err)
 	}
-	ctx, cancel := g.Clock.WithTimeout(ctx, g.timeout(p))
-	defer cancel()
-	in, err := g.Sender.Send(ctx, &Outgoing{Call: call, Args: v, MaxBytes: defaultMaxAnswer})
-	if err != nil {
-		return "", fmt.Errorf("%s does not tell the state of %s: %w", call.Tool, p.op.EntityOf, err)
-	}
-	if in.Rest != nil {
-		in.Rest.Close()
-	}
-	return p.def.StateValue(&policy.ResultView{Call: p.call, Args: p.args, Status: in.Answer.Status, Headers: in.Answer.Header, Body: in.Answer.Body, IsError: in.IsError})
+	answer.Call, answer.Args = p.call, p.args
+	return p.def.StateValue(answer)
 }

@@ -184,6 +184,7 @@ func (g *Gateway) Watch(ctx context.Context, doubts func(map[string]int)) {
 			if found, err := g.Ledger.Sweep(ctx); err == nil && doubts != nil {
 				doubts(found)
 			}
+			g.probeDoubts(ctx)
 		}
 		if g.Clock.Sleep(ctx, 5*time.Second) != nil {
 			return

@@ -59,6 +59,7 @@ type Gateway struct {
 	secret atomic.Pointer[[]byte]
 	near   nearby
 	autos  autos
+	prober prober
 }
 
 // New makes a gateway.
@@ -230,6 +231,9 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 		found, err := g.claim(ctx, p, a)
 		if err != nil {
 			return found, g.unavailable(p, err.Error())
+		}
+		if found.Verdict == agentgw.InDoubt && p.call.Mode != agentgw.Check && found.Effect != nil && g.probe(ctx, found.Effect) {
+			continue
 		}
 		if found.Verdict != agentgw.InFlight || p.call.Mode == agentgw.Check {
 			return found, nil

@@ -35,11 +35,10 @@ var (
 
 // notYet are the words of members whose other words are supported.
 var notYet = map[string]bool{
-	"on_indeterminate: probe": true,
-	"repeat: approval":        true,
-	"limit: sum":              true,
-	"limit: max":              true,
-	"limit: by":               true,
+	"repeat: approval": true,
+	"limit: sum":       true,
+	"limit: max":       true,
+	"limit: by":        true,
 }
 
 // members in the order in which they are read: fields before the expressions that may refer to them.
@@ -74,6 +73,7 @@ func operationMembers() []member {
 		{"idempotency_key", "The caller's own key: checked beside the derived one, used as the identity, or ignored.", enumOf("check", "use", "ignore"), effects, words(func(r *agentgw.Rule) *string { return &r.IdempotencyKey }, "idempotency_key", "check", "use", "ignore")},
 		{"missing", "What happens to a call without a key field.", enumOf("reject", "pass"), keyed, words(func(r *agentgw.Rule) *string { return &r.Missing }, "missing", "reject", "pass")},
 		{"on_indeterminate", "What happens to a repeat whose first attempt is in doubt; retry loads only where the upstream has an idempotency_header.", enumOf("block", "probe", "retry"), effects, words(func(r *agentgw.Rule) *string { return &r.OnIndeterminate }, "on_indeterminate", "block", "probe", "retry")},
+		{"probe", "How a doubt is settled: a tool is asked, not before after, and two expressions say what its answer means.", probeSchema, effects, (*operationReader).readProbe},
 		{"attempts", "How often one effect may be sent: {count: 3, per: 10m}.", budgetSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Attempts = o.budget(n, "attempts", 1000) }},
 		{"limit", "How many effects of the operation there may be: {count: 100, per: 1d}.", budgetSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Limit = o.budget(n, "limit", 1e6) }},
 		{"timeout", "How long to wait for the tool's answer. Default: the upstream's.", durationType, everyPattern, span(func(r *agentgw.Rule) *time.Duration { return &r.Timeout }, "timeout", time.Millisecond, 24*time.Hour)},
@@ -84,7 +84,6 @@ func operationMembers() []member {
 		}},
 		{"decode", "What may be decoded in the texts of the arguments; the decoded text is what is forwarded.", listOf(enumOf("html")), everyPattern, func(o *operationReader, n *yaml.Node) { o.op.Decode = o.wordList(n, "decode", "html") }},
 
-		{"probe", "How a doubt is settled by asking a tool.", nil, effects, nil},
 		{"approval", "CEL: true holds the call until an operator approves it.", nil, effects, nil},
 		{"judge", "Whether the configured model may answer similar for the caller.", nil, effects, nil},
 		{"observe", "Decide and log, never refuse.", nil, everyPattern, nil},
@@ -275,13 +274,7 @@ func (o *operationReader) readState(n *yaml.Node) {
 		s.Tool = name
 		o.tool(m["tool"], name)
 	}
-	if a := m["arguments"]; a != nil {
-		for _, p := range o.pairs(a, "state.arguments", "{id: args.order_id}") {
-			if x := o.expression(p.value, "state.arguments."+p.name, nil, sight{fields: o.fieldNames()}); x != nil {
-				s.arguments = append(s.arguments, argument{p.name, x})
-			}
-		}
-	}
+	s.arguments = o.arguments(m["arguments"], "state.arguments")
 	s.value = o.expression(m["value"], "state.value", cel.StringType, sight{result: true, fields: o.fieldNames()})
 	o.op.StateTool = s
 }

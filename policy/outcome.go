@@ -168,15 +168,19 @@ func (rule outcomeRule) countsError() int {
 // StateArguments are the arguments with which the state of the call's object is read, as a JSON object. The error is a
 // *canonicalize.Error: the call is rejected.
 func (o *Operation) StateArguments(call *agentgw.Call, args canonicalize.Value) ([]byte, error) {
-	sees := evaluation{operation: o, call: call, args: args}
-	object := make(map[string]json.RawMessage, len(o.StateTool.arguments))
-	for _, a := range o.StateTool.arguments {
-		v, err := a.expr.value(&sees)
+	return objectOf(o.StateTool.arguments, &evaluation{operation: o, call: call, args: args})
+}
+
+// objectOf evaluates arguments into a JSON object.
+func objectOf(arguments []argument, sees *evaluation) ([]byte, error) {
+	object := make(map[string]json.RawMessage, len(arguments))
+	for _, a := range arguments {
+		v, err := a.expr.value(sees)
 		if err == nil {
 			object[a.name], err = asJSON(v)
 		}
 		if err != nil {
-			return nil, &canonicalize.Error{Reason: "the state of its object cannot be asked for: " + err.Error(), Remedy: "send what the argument is made of"}
+			return nil, &canonicalize.Error{Reason: "the tool cannot be asked: " + err.Error(), Remedy: "send what the argument is made of"}
 		}
 	}
 	return json.Marshal(object)

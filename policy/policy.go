@@ -38,6 +38,7 @@ type Operation struct {
 	Repair      []string   // what may be repaired in the text of the arguments
 	Decode      []string   // what may be decoded in the texts of the arguments
 	StateTool   *StateRead // transition: where the state is read; nil: from the ledger
+	Probe       *Probe     // how a doubt is settled by asking; nil: not at all
 
 	when     *expression
 	outcomes []outcomeRule

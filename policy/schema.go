@@ -28,6 +28,7 @@ var (
 			"is":     outcomeSchema,
 		}, "is")),
 	)
+	probeSchema = object(map[string]any{"tool": typeText, "arguments": mapOf(celValue), "after": durationType, "done": celText, "not_done": celText}, "tool", "done", "not_done")
 	stateSchema = object(map[string]any{"tool": typeText, "arguments": mapOf(celValue), "value": celText}, "tool", "value")
 	fieldMap    = mapOf(map[string]any{"$ref": "#/$defs/field"})
 )

@@ -67,11 +67,15 @@ func (g *Gateway) settle(ctx context.Context, claim *ledger.Claim, res agentgw.R
 		}
 		return claim.Effect
 	}
+	written := g.spool(claim.Effect, res)
 	g.until(ctx, claim.Effect.ID, "an outcome that is not written", func(ctx context.Context) error {
 		_, err := g.Ledger.Settle(ctx, claim, res)
 		if errors.Is(err, ledger.ErrStale) {
 			g.raise(claim.Effect, fmt.Sprintf("its attempt ended as %s after it had moved on", res.Outcome))
-			return nil
+			err = nil
+		}
+		if err == nil {
+			written()
 		}
 		return err
 	})

@@ -28,6 +28,7 @@ type Options struct {
 	Allowed   func(principal, operation string) bool // nil: everyone may everything
 	Clock     Clock                                  // the real one by default; simulate brings its own
 	Observe   Observer                               // nil: nobody
+	Spool     *Spool                                 // nil: outcomes that the ledger cannot take wait in memory only
 	Wording   Wording                                // nil: free text is compared by its exact wording only
 }
 

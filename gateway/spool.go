@@ -18,13 +18,8 @@ import (
 // one twice is harmless: the ledger knows it by its fence.
 type Spool struct{ dir string }
 
-// OpenSpool makes the folder where it is not there.
-func OpenSpool(dir string) (*Spool, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
-	}
-	return &Spool{dir}, nil
-}
+// NewSpool keeps outcomes in the folder dir, which is made when the first one comes.
+func NewSpool(dir string) *Spool { return &Spool{dir} }
 
 // spooled is one outcome on its way to the ledger.
 type spooled struct {
@@ -45,6 +40,9 @@ func (s *Spool) put(e *agentgw.Effect, res agentgw.Result) (name string, err err
 		return "", err
 	}
 	name = filepath.Join(s.dir, fmt.Sprintf("%020d-%s%s", e.Fence, e.ID, spoolSuffix))
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return "", err
+	}
 	f, err := os.CreateTemp(s.dir, "*.tmp")
 	if err != nil {
 		return "", err
@@ -80,6 +78,9 @@ func (s *Spool) remove(name string) error {
 func (s *Spool) waiting() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
 		return nil, err
 	}
 	var names []string

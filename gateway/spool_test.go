@@ -59,12 +59,7 @@ func TestSpool(t *testing.T) {
 }
 
 func (b *bench) spooling(through ledger.Store, dir string) *gateway.Gateway {
-	b.t.Helper()
-	s, err := gateway.OpenSpool(dir)
-	if err != nil {
-		b.t.Fatal(err)
-	}
 	g := b.gateway(through)
-	g.Spool = s
+	g.Spool = gateway.NewSpool(dir)
 	return g
 }

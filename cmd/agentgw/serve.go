@@ -58,6 +58,9 @@ func listen(c *config) (agents, operators net.Listener, err error) {
 
 // serve runs until ctx ends, or a listener breaks, and then lets what is under way end.
 func serve(ctx context.Context, in *instance, log *slog.Logger, agents, operators net.Listener, grace time.Duration) error {
+	if n, err := in.Recover(ctx); n > 0 || err != nil {
+		log.Info("outcomes that waited in the spool", "written", n, "error", err)
+	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { in.Watch(watching, in.metrics.Doubts) })
@@ -147,7 +150,8 @@ func (a *app) announce(in *instance, log *slog.Logger, agents, operators net.Add
 	if len(passed) > 0 {
 		fmt.Fprintf(a.stderr, "  passed     %s\n", listed(passed))
 	}
-	fmt.Fprintf(a.stderr, "  others     %s\n", map[string]string{"reads": "reads pass, the rest is denied", "pass": "pass", "deny": "are denied"}[c.unmatched])
+	fmt.Fprintf(a.stderr, "  others     %s\n", map[string]string{"reads": "reads pass, the rest is denied", "pass": "pass",
+		"auto": "reads pass, the rest is guarded by all arguments", "deny": "are denied"}[c.unmatched])
 }
 
 // sort tells the operations that are guarded from those that only pass.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"agentgw"
+	"agentgw/canonicalize/meaning"
 	"agentgw/gateway"
 	"agentgw/ledger"
 )
@@ -49,8 +50,12 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 		in.log = file
 		observers = append(observers, gateway.NewLog(file))
 	}
-	in.Gateway = gateway.New(gateway.Options{Policy: c.policy, Ledger: l, Sender: in.drain, Tools: c.tools, Upstreams: c.upstreams,
-		Unmatched: c.unmatched, Allowed: c.principals.Allowed, Observe: observers})
+	var spool *gateway.Spool
+	if c.ledger != "memory:" {
+		spool = gateway.NewSpool(c.beside("agentgw.spool"))
+	}
+	in.Gateway = gateway.New(gateway.Options{Spool: spool, Policy: c.policy, Ledger: l, Sender: in.drain, Tools: c.tools, Upstreams: c.upstreams,
+		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: &meaning.Lexical{}})
 	return in, nil
 }
 

@@ -21,7 +21,7 @@ type Store interface {
 	// is known that nothing was applied, the error wraps ErrNotApplied.
 	// Sending a swap with the same stamp again is safe: one that finds its own stamp on every record it would have written reports
 	// Applied, with the version it found. A swap that only deletes leaves no stamp: sent again, it finds the records absent.
-	// Nothing is sent twice by the store itself. Swaps of one call may name the same records; they then happen in order.
+	// Values of changes are the store's to read from then on, even when ctx was over first. Nothing is sent twice by the store itself. Swaps of one call may name the same records; they then happen in order.
 	Swap(ctx context.Context, swaps ...Swap) ([]Reply, error)
 
 	// Open lists addresses of open records, in no order, from cursor on ("" to begin); next is "" at the end. The limit is a wish (below 1:

@@ -263,9 +263,10 @@ func (s *Store) Close() error {
 
 // tick reads the store's clock: the machine's, but never earlier than any time given out before.
 func (s *Store) tick() int64 {
+	now := s.now().UnixMicro()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clock = max(s.clock, s.now().UnixMicro())
+	s.clock = max(s.clock, now)
 	return s.clock
 }
 

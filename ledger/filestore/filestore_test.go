@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -220,44 +221,34 @@ func TestHealthSeesThatTheFileIsGone(t *testing.T) {
 
 // A caller whose time is over before the committer took its swap leaves no trace, and disturbs no one.
 func TestDeadlineInTheQueue(t *testing.T) {
-	s := mustOpen(t, filepath.Join(t.TempDir(), "l.db"), nil)
-	blocker, err := s.db.Begin(true) // as a long commit would
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := make(chan error, 2)
-	send := func(ctx context.Context, name string) {
+	var slow atomic.Bool
+	entered, release := make(chan struct{}), make(chan struct{})
+	s := mustOpen(t, filepath.Join(t.TempDir(), "l.db"), func() time.Time {
+		if slow.CompareAndSwap(true, false) { // within a commit
+			close(entered)
+			<-release
+		}
+		return time.Now()
+	})
+	send := func(ctx context.Context, name string) error {
 		_, err := s.Swap(ctx, ledger.Swap{Partition: "e1", Stamp: 5, Changes: []ledger.Change{{Name: name, Value: []byte("a")}}})
-		results <- err
+		return err
 	}
-	go send(t.Context(), "e1")
-	for { // until the committer holds the first
-		s.mu.Lock()
-		taken := len(s.queue) == 0
-		s.mu.Unlock()
-		select {
-		case <-results:
-			t.Fatal("answered under a blocked commit")
-		default:
+	slow.Store(true)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		if err := send(t.Context(), "e1"); err != nil {
+			t.Errorf("the caller in the slow commit: %v", err)
 		}
-		if taken && len(s.wake) == 0 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(20 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	})
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	send(ctx, "e2")
-	if err := <-results; !errors.Is(err, ledger.ErrNotApplied) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := send(ctx, "e2"); !errors.Is(err, ledger.ErrNotApplied) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("over before it was taken: %v", err)
 	}
-	if err := blocker.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-results; err != nil {
-		t.Errorf("the other caller: %v", err)
-	}
+	close(release)
+	wait.Wait()
 	if r := swap(t, s, ledger.Change{Name: "e1", Look: true}, ledger.Change{Name: "e2", Look: true}); r.Records[0].Version == 0 || r.Records[1].Version != 0 {
 		t.Errorf("there is %+v", r.Records)
 	}

@@ -20,7 +20,8 @@ type once struct{ *redis.StringCmd }
 
 func (once) NoRetry() bool { return true }
 
-// Swap sends all swaps in one round trip; under load it shares that with other callers.
+// Swap sends all swaps in one round trip; under load it shares that with other callers. A deadline of ctx is kept; that ctx is cancelled
+// is noticed before the swaps are sent, and afterwards only by callers who share a round trip.
 func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply, error) {
 	if len(swaps) == 0 {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 
 const (
 	clients       = 8
-	stepsOfClient = 60
+	stepsOfClient = 60 // of each client
 	partitions    = 3
 )
 

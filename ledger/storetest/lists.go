@@ -93,7 +93,7 @@ func (s *suite) openExpires() {
 	s.applied(s.swap(ledger.Change{Name: "e1", Value: []byte("a"), Open: true, Keep: keep}, opened("e2", 0)))
 	s.applied(s.swap(ledger.Change{Name: "e3", Value: []byte("a"), Open: true, Keep: keep}))
 	s.isOpen("e1", "e2", "e3")
-	s.advance(keep + 40*time.Millisecond)
+	s.advance(keep + 20*time.Millisecond)
 	s.isOpen("e2")
 	s.applied(s.swap(write("e1", 0, "a second life, not open")))
 	s.isOpen("e2")

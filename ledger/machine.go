@@ -77,7 +77,7 @@ func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, w
 	if old.State == agentgw.StateInFlight { // an overwrite that was not heard of again: its value may be there
 		e.Newer = max(e.Newer, old.Pending)
 	}
-	if e.State == agentgw.StateClaimed && old.State == agentgw.StateIndeterminate {
+	if way == agentgw.Retry {
 		// A doubt that is tried again was sent before: a crash on the way back in must leave it a doubt.
 		e.State = agentgw.StateInFlight
 	}
@@ -89,6 +89,7 @@ func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, w
 		e.Ordinal, e.Base, e.Repeat, e.Prior = old.Ordinal+1, old.Base, repeat, true
 		e.Attempt = old.Attempt + 1
 	case way == agentgw.Retry:
+		e.Doubted = true
 		e.Generation, e.Ordinal, e.Base, e.Repeat, e.Prior = old.Generation, old.Ordinal, old.Base, old.Repeat, old.Prior
 		e.Attempt = old.Attempt + 1
 	case old.State.Free() || old.State == agentgw.StateClaimed:
@@ -118,6 +119,14 @@ func linger(r *agentgw.Rule) time.Duration {
 	return max(d, time.Hour)
 }
 
+// word is what an attempt's end says about its effect. Where an earlier attempt is in doubt, the failure of this one settles nothing.
+func word(e *agentgw.Effect, res agentgw.Result) agentgw.Result {
+	if e.Doubted && res.Outcome == agentgw.Failed {
+		res.Outcome, res.Why = agentgw.Indeterminate, res.Why+"; an earlier attempt is still in doubt"
+	}
+	return res
+}
+
 // settleNext is the record after an attempt's own word. The times of settling and expiry are those of the write.
 func settleNext(e agentgw.Effect, res agentgw.Result) (agentgw.Effect, bool) {
 	ev := map[agentgw.Outcome]event{agentgw.Succeeded: evSucceed, agentgw.Failed: evFail, agentgw.Indeterminate: evDoubt}[res.Outcome]
@@ -141,7 +150,7 @@ func settleNext(e agentgw.Effect, res agentgw.Result) (agentgw.Effect, bool) {
 
 func succeed(e *agentgw.Effect, answer *agentgw.Answer) {
 	e.Settled, e.Expires, e.Gone = time.Time{}, time.Time{}, time.Time{}
-	e.Prior = false
+	e.Prior, e.Doubted = false, false
 	e.Holds = slices.DeleteFunc(slices.Clone(e.Holds), func(h agentgw.Hold) bool { // bindings and elements live as long as the success
 		return h.Kind == agentgw.PartitionLock || h.Kind == agentgw.PartitionLimit
 	})
@@ -160,7 +169,7 @@ func free(e *agentgw.Effect, now time.Time, neverSent bool) {
 		e.Settled = time.Time{}
 	}
 	e.Fields = slices.DeleteFunc(slices.Clone(e.Fields), func(f agentgw.Field) bool { return f.Role == agentgw.RoleMatch })
-	e.Holds, e.Prior, e.Pending = nil, false, ""
+	e.Holds, e.Prior, e.Doubted, e.Pending = nil, false, false, ""
 	e.Expires, e.Gone = time.Time{}, time.Time{}
 }
 

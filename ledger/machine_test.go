@@ -89,3 +89,16 @@ func TestRecord(t *testing.T) {
 		_, _ = decodeEffect(op.ID.Partition, Record{Name: op.ID.Record(), Version: 9, At: later, Value: encodeEffect(&done)[:cut]}, later) // must not panic
 	}
 }
+
+// TestRetryStaysInDoubt: what was sent once is never only claimed again, whichever records its next attempt must take first.
+func TestRetryStaysInDoubt(t *testing.T) {
+	op := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", Lease: time.Minute}}
+	for _, old := range []agentgw.State{agentgw.StateIndeterminate, agentgw.StateInFlight} {
+		for _, reserve := range []bool{false, true} {
+			e := claimNext(&agentgw.Effect{State: old, Generation: 5, Ordinal: 1}, op, &agentgw.Call{}, agentgw.Retry, false, 1, reserve)
+			if e.State != agentgw.StateInFlight || e.Generation != 5 {
+				t.Errorf("%s, reserve %v: %s, generation %d", old, reserve, e.State, e.Generation)
+			}
+		}
+	}
+}

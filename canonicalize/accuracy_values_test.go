@@ -79,7 +79,7 @@ func judgeMoney(row labelled) (verdict, string) {
 		want = families[unit]
 	}
 	amount, _ := new(big.Rat).SetString(label.Amount)
-	if amount != nil && (unit == "Cent" || unit == "Penny" || unit == "Pence") {
+	if amount != nil && (unit == "Cent" || unit == "Penny" || unit == "Pence" || unit == "Sen") {
 		amount.Mul(amount, big.NewRat(1, 100))
 	} else if amount != nil && unit == "Satoshi" {
 		amount.Mul(amount, big.NewRat(1, 1e8))

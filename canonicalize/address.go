@@ -126,7 +126,7 @@ func countsBlocks(rest, before string) bool {
 	if rest == "" {
 		return before != ""
 	}
-	for _, word := range [...]string{"丁目", "番地", "条", "線", "地割", "-", "号"} {
+	for _, word := range [...]string{"丁目", "丁", "番地", "条", "線", "地割", "-", "号"} {
 		if strings.HasPrefix(rest, word) {
 			return true
 		}
@@ -179,13 +179,17 @@ func joinBlocks(s string) string {
 // cutBlockWord steps over what ends the number of a block, and reports whether something did.
 func cutBlockWord(s string) (bool, string) {
 	trimmed := strings.TrimLeft(s, " ")
-	for _, word := range [...]string{"丁目", "番地の", "番地ノ", "番地", "番の", "番", "号の", "号", "の", "ノ", "-", "ー"} {
+	for _, word := range [...]string{"丁目", "丁", "番地の", "番地ノ", "番地", "番の", "番", "号の", "号", "の", "ノ", "-", "ー"} {
 		rest, ok := strings.CutPrefix(trimmed, word)
 		if !ok {
 			continue
 		}
 		after := strings.TrimLeft(rest, " -ー")
 		switch word {
+		case "丁": // of Sakai
+			if rest != "" && !isDigit(rest[0]) {
+				return false, s
+			}
 		case "番":
 			if startsWithAny(rest, "町", "館", "街", "外") {
 				return false, s

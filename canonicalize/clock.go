@@ -19,6 +19,9 @@ func (m *moment) cutClock(s string) (string, bool, error) {
 	if word, after := firstWord(s); word == "noon" {
 		return after, true, m.setClock(12, 0, 0, "")
 	}
+	if n := countDigits(rest); n == 6 && n < len(rest) && m.day > 0 && strings.ContainsRune("Zz+-", rune(rest[n])) { // 130500Z
+		return rest[n:], true, m.setClock(small(rest[:2]), small(rest[2:4]), small(rest[4:6]), "")
+	}
 	hour, after, ok := cutSmall(rest)
 	if !ok || countDigits(rest) > 2 {
 		return s, false, nil
@@ -157,7 +160,7 @@ func (m *moment) setClock(hour, minute, sec int, half string) error {
 		}
 		hour += 12
 	}
-	if hour > 29 {
+	if hour > 29 || minute > 59 || sec > 59 {
 		return noSuchTime
 	}
 	m.hasClock, m.hour, m.minute, m.sec = true, hour, minute, sec
@@ -210,11 +213,12 @@ func (m *moment) cutSigned(s string) (string, bool) {
 	return cutZoneName(rest), true
 }
 
-// cutZoneName steps over the abbreviation in brackets that follows an offset and says no more: "+0800 (CST)".
+// cutZoneName steps over the name in brackets that may follow an offset and says no more: "+0800 (CST)", "(Japan Standard Time)".
 func cutZoneName(s string) string {
 	inner, ok := strings.CutPrefix(strings.TrimLeft(s, " "), "(")
-	if word, rest := firstWord(inner); ok && word != "" && strings.HasPrefix(rest, ")") {
-		return rest[1:]
+	name, rest, closed := strings.Cut(inner, ")")
+	if !ok || !closed || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r != ' ' && !isLetter(byte(min(r, 127))) }) {
+		return s
 	}
-	return s
+	return rest
 }

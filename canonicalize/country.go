@@ -37,11 +37,13 @@ func (countryType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 // foldCountry takes case, stops and a leading article away: "The U.S.A." is "usa".
 func foldCountry(s string) string {
 	s = strings.ToLower(s)
-	if strings.Contains(s, ".") {
-		s = strings.ReplaceAll(s, ".", "")
+	if strings.ContainsAny(s, ".&") || strings.Contains(s, "saint ") {
+		s = countryMarks.Replace(s)
 	}
 	return strings.TrimPrefix(s, "the ")
 }
+
+var countryMarks = strings.NewReplacer(".", "", "&", "and", "saint ", "st ")
 
 // otherCountries are names in use that the library's tables (CLDR) lack, old and official ones among them.
 var otherCountries = map[string]string{
@@ -50,7 +52,8 @@ var otherCountries = map[string]string{
 	"TW": "taiwan|台湾|中華民国|republic of china", "HK": "hong kong|香港", "MO": "macau|macao|マカオ", "TR": "turkey|türkiye|turkiye|トルコ", "RU": "russian federation|ロシア連邦", "VN": "viet nam|ベトナム",
 	"CZ": "czech republic|czechia|チェコ共和国|チェコ", "CI": "ivory coast|côte d'ivoire|cote d'ivoire|コートジボワール", "MK": "north macedonia|macedonia|北マケドニア", "SZ": "eswatini|swaziland|エスワティニ",
 	"MM": "myanmar|burma|ミャンマー", "CV": "cape verde|cabo verde", "TL": "east timor|timor-leste", "LA": "laos|ラオス", "IR": "iran|イラン", "SY": "syria|シリア", "NL": "holland|オランダ", "DE": "西独|独逸|ドイツ連邦共和国",
-	"AE": "uae|アラブ首長国連邦", "PS": "palestine|パレスチナ", "VA": "vatican|vatican city|バチカン", "BO": "bolivia", "VE": "venezuela", "TZ": "tanzania", "MD": "moldova", "BN": "brunei", "AU": "豪州", "IN": "印度", "FR": "仏国", "IT": "伊国",
+	"AE": "uae|アラブ首長国連邦", "PS": "palestine|パレスチナ", "VA": "vatican|vatican city|バチカン", "BO": "bolivia", "VE": "venezuela", "TZ": "tanzania", "MD": "moldova", "BN": "brunei", "AU": "豪州", "IN": "印度", "CD": "dr congo|drc|democratic republic of the congo|democratic republic of congo|コンゴ民主共和国", "CG": "republic of the congo|congo republic|コンゴ共和国",
+	"GE": "グルジア", "FM": "federated states of micronesia", "BS": "bahamas", "GM": "gambia", "FR": "仏国", "IT": "伊国",
 }
 
 // countries maps codes of two and three letters, English and Japanese names to the code. A name of two countries maps to neither.
@@ -68,8 +71,8 @@ var countries = sync.OnceValue(func() map[string]string {
 		for b := 'A'; b <= 'Z'; b++ {
 			code := string(a) + string(b)
 			region, err := language.ParseRegion(code)
-			if err != nil || !region.IsCountry() || region.String() != code || region.ISO3() == "ZZZ" {
-				continue
+			if err != nil || !region.IsCountry() || region.Canonicalize().String() != code || region.ISO3() == "ZZZ" {
+				continue // the codes of countries that are no more lead to their successors
 			}
 			for _, name := range [...]string{code, region.ISO3(), english.Name(region), japanese.Name(region)} {
 				add(name, code)

@@ -17,8 +17,8 @@ func human(s string) string {
 	if plainASCII(s) {
 		return s
 	}
-	if strings.ContainsAny(s, "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞") {
-		s = spellFractions(s)
+	if strings.ContainsFunc(s, raisedOrFraction) {
+		s = spellOut(s)
 	}
 	if s = norm.NFKC.String(s); settled(s) {
 		return s
@@ -29,7 +29,7 @@ func human(s string) string {
 	for _, r := range s {
 		r = foldRune(r)
 		switch {
-		case r == 0:
+		case r == dropped:
 		case r == ' ':
 			if !space {
 				b.WriteByte(' ')
@@ -68,7 +68,10 @@ func plainASCII(s string) bool {
 	return !space
 }
 
-// foldRune maps what NFKC leaves apart: every space to ' ', every dash to '-', every apostrophe to '\”; 0 means drop.
+// dropped stands for a character that is taken away.
+const dropped rune = -1
+
+// foldRune maps what NFKC leaves apart: every space to ' ', every dash to '-', every apostrophe to one.
 func foldRune(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf && r >= ' ' && r != 0x7f:
@@ -86,21 +89,32 @@ func foldRune(r rune) rune {
 	case unicode.IsSpace(r):
 		return ' '
 	case r == 0x00ad, unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.IsControl(r):
-		return 0
+		return dropped
 	}
 	return r
 }
 
-// spellFractions writes ½ as " 1/2": NFKC alone would turn 1½ into 11/2.
-func spellFractions(s string) string {
+// raisedOrFraction reports whether NFKC would change the value of a number that r follows: it turns 1½ into 11/2 and 10² into 102.
+func raisedOrFraction(r rune) bool {
+	return r >= 0xbc && r <= 0xbe || r >= 0x2150 && r <= 0x215f || r == 0x2189 || // ½
+		r == 0xb2 || r == 0xb3 || r == 0xb9 || r >= 0x2070 && r <= 0x2079 || r >= 0x2080 && r <= 0x2089 // ²
+}
+
+// spellOut writes ½ as " 1/2", and a digit raised or lowered behind another as "^2"; in m² it stays the 2 of a unit.
+func spellOut(s string) string {
 	var b strings.Builder
+	last := rune(0)
 	for _, r := range s {
-		if d := norm.NFKC.String(string(r)); strings.ContainsRune(d, '⁄') {
+		d := norm.NFKC.String(string(r))
+		switch {
+		case !raisedOrFraction(r):
+		case strings.ContainsRune(d, '⁄'):
 			b.WriteByte(' ')
-			b.WriteString(d)
-			continue
+		case unicode.IsDigit(last) || kanjiDigit(last) >= 0 || raisedOrFraction(last):
+			b.WriteByte('^')
 		}
-		b.WriteRune(r)
+		b.WriteString(string(r))
+		last = r
 	}
 	return b.String()
 }

@@ -209,6 +209,9 @@ func (m *moment) cutJapanese(s string) (string, bool, error) {
 		separator = "月"
 	}
 	rest, ok = strings.CutPrefix(after, separator)
+	if rest == "分" {
+		return "", true, nil // 4月分: what is for April
+	}
 	day, after, isDay := cutSmall(rest)
 	if !ok || !isDay {
 		return rest, true, nil

@@ -50,7 +50,8 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.Kind == Object {
+	object := v.Kind == Object // written by a program, with no grouping marks
+	if object {
 		if v, declared, err = t.object(v, declared); err != nil {
 			return nil, err
 		}
@@ -64,7 +65,7 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if code == "" {
 		code = t.usual
 	}
-	if v.Kind == Number || isDecimal(s) && !(t.grouped && continental(s)) {
+	if v.Kind == Number || isDecimal(s) && (object || !t.grouped || !continental(s)) {
 		return t.finish(dst, s, code)
 	}
 	if !t.grouped {
@@ -84,7 +85,7 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 // continental reports whether a plain numeral is also one with a grouping point, as 350.000 rupiah are written.
 func continental(s string) bool {
 	whole, fraction, _ := strings.Cut(s, ".")
-	return len(fraction) == 3 && allDigits(fraction) && grouped(whole+","+fraction)
+	return len(fraction) == 3 && allDigits(whole) && allDigits(fraction) && grouped(whole+","+fraction)
 }
 
 // finish writes a decimal literal and its currency.
@@ -174,19 +175,22 @@ func (t *moneyType) object(v Value, declared string) (Value, string, error) {
 // written reads an amount as people write it: $1,234.50, 110万円, EUR 20, three dollars fifty cents.
 func (t *moneyType) written(s, declared string) (*big.Rat, string, error) {
 	unread := &Error{Reason: "is not an amount of money", Remedy: `write it as "1,234.50", "¥1,100,000" or "110万円"`}
+	s = trimReceipt(s)
 	negative, s := cutSign(s)
-	if after, ok := cutWord(s, "a"); ok {
+	if after, ok := strings.CutPrefix(s, "a "); ok {
 		if _, _, coin := cutCoin(after); coin {
 			s = after // a $5 note is $5
 		}
 	}
 	head, s, hasHead := cutCoin(s)
-	s = strings.TrimLeft(s, " -")
+	if s = strings.TrimLeft(s, " "); hasHead && len(s) > 1 && s[0] == '-' && !isDigit(s[1]) {
+		s = s[1:]
+	}
 	if !hasHead {
 		head = coin{}
 	}
 	amount, rest, ambiguous, ok := cutAmount(s)
-	if point := s[:len(s)-len(strings.TrimLeft(s, ".0123456789"))]; continental(point) {
+	if _, after, _, digits := cutDigits(s); digits && continental(s[:len(s)-len(after)]) {
 		return nil, "", &Error{Reason: "may mean thousands or a fraction", Remedy: "write the amount without grouping marks, and no more decimals than the currency has"}
 	}
 	if !ok || negative && strings.HasPrefix(s, "-") {
@@ -225,6 +229,20 @@ func (t *moneyType) written(s, declared string) (*big.Rat, string, error) {
 		amount.Neg(amount)
 	}
 	return amount, code, nil
+}
+
+// trimReceipt takes away what Japanese invoices fence amounts in with: 金1,100,000円也, ¥1,100,000-.
+func trimReceipt(s string) string {
+	if inner, ok := strings.CutPrefix(s, "金"); ok && strings.Contains(s, "円") {
+		s = inner
+	}
+	if inner, ok := strings.CutSuffix(s, "円也"); ok {
+		return inner + "円"
+	}
+	if strings.HasPrefix(s, "¥") {
+		return strings.TrimSuffix(strings.TrimSuffix(s, "-"), ",")
+	}
+	return s
 }
 
 // agree finds the one currency that the spellings before and after the amount mean.

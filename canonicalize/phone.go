@@ -34,7 +34,14 @@ func (t phoneType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = strings.NewReplacer("ー", "-", "内線", " ext ", "(代)", "", "(代表)", "").Replace(closeUp(s))
+	s = phoneWords.Replace(closeUp(s))
+	if main, ext, ok := strings.Cut(s, "内線"); ok {
+		ext = strings.TrimSuffix(strings.TrimPrefix(ext, ":"), ")")
+		if countDigits(ext) != len(ext) || ext == "" {
+			return nil, &Error{Reason: "has an extension that is not a number", Remedy: phoneRemedy}
+		}
+		s = strings.TrimRight(main, " (,、") + ";ext=" + ext
+	}
 	number, reason := t.parse(s)
 	if reason != "" {
 		return nil, &Error{Reason: reason, Remedy: phoneRemedy}
@@ -46,6 +53,9 @@ func (t phoneType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	}
 	return append(dst, '"'), nil
 }
+
+// phoneWords are what Japanese numbers carry: a long vowel mark for a dash, a note that this is the main line.
+var phoneWords = strings.NewReplacer("ー", "-", "(代)", "", "(代表)", "", "代表", "")
 
 // parse returns the number, or why there is none.
 func (t phoneType) parse(s string) (*phonenumbers.PhoneNumber, string) {
@@ -82,6 +92,9 @@ func plausible(s, region string) *phonenumbers.PhoneNumber {
 	national := phonenumbers.GetNationalSignificantNumber(number)
 	switch phonenumbers.IsPossibleNumberWithReason(number) {
 	case phonenumbers.IS_POSSIBLE:
+		if !strings.Contains(s, "+") && !phonenumbers.IsValidNumber(number) && !usualLength(number, len(national)) {
+			return nil
+		}
 	case phonenumbers.TOO_LONG:
 		if len(phonenumbers.Format(number, phonenumbers.E164)) > 16 || !strings.HasPrefix(s, "+") && !dialWords(s) {
 			return nil
@@ -93,6 +106,19 @@ func plausible(s, region string) *phonenumbers.PhoneNumber {
 		return nil // 0081… dialled in Japan is not +81 0081…
 	}
 	return number
+}
+
+// usualLength reports whether the lines or mobile phones of the number's country have as many digits. The lengths that the library
+// takes for possible are those of special services too: 8 to 17 digits in Japan.
+func usualLength(number *phonenumbers.PhoneNumber, digits int) bool {
+	region := phonenumbers.GetRegionCodeForCountryCode(int(number.GetCountryCode()))
+	for _, kind := range [...]phonenumbers.PhoneNumberType{phonenumbers.FIXED_LINE, phonenumbers.MOBILE} {
+		example := phonenumbers.GetExampleNumberForType(region, kind)
+		if example != nil && len(phonenumbers.GetNationalSignificantNumber(example)) == digits {
+			return true
+		}
+	}
+	return false
 }
 
 // dialWords reports whether a number ends in words after a short prefix.

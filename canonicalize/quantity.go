@@ -100,7 +100,7 @@ func (t *quantityType) term(s, prefix string) (*big.Rat, *unit, string, error) {
 		return nil, nil, "", unread
 	}
 	rest = strings.TrimLeft(rest, " ")
-	if strings.HasPrefix(rest, "-") {
+	if len(rest) > 1 && rest[0] == '-' && isLetter(rest[1]) {
 		rest = rest[1:] // six-mile
 	}
 	if t.plain || rest == "" {

@@ -285,7 +285,7 @@ func (x *unitIndex) cut(s, dimension string) (*unit, string) {
 			continue
 		}
 		rest := s[end:]
-		if u.dimension == "length" && rest != "" && (len(rest) == 1 || !isDigit(rest[1])) {
+		if u.dimension == "length" && rest != "" && s[end-1] != '\'' && s[end-1] != '"' && (len(rest) == 1 || !isDigit(rest[1])) {
 			switch rest[0] {
 			case '2':
 				return raise(u, 2, "area"), rest[1:]

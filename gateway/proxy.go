@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,9 @@ func smuggles(r *http.Request, path string) string {
 	if climbs(path) {
 		return "The path has a dot segment or a control character: send it as it is meant, without . and .."
 	}
+	if twiceEscaped.MatchString(path) {
+		return "The path has a slash that is escaped twice: send it as it is meant"
+	}
 	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
 		if other := r.Header.Get(name); other != "" && other != r.Method {
 			return name + " asks for another method: send the request with the method that is meant"
@@ -82,6 +86,9 @@ func smuggles(r *http.Request, path string) string {
 	}
 	return ""
 }
+
+// twiceEscaped finds a slash or backslash that appears when a path is decoded twice, as chains of servers do.
+var twiceEscaped = regexp.MustCompile(`(?i)%(25)+(2f|5c)`)
 
 // forwarded are the headers that the upstream gets: without those of this connection, those that are for us, and our secrets.
 func (d *doors) forwarded(r *http.Request) []agentgw.Header {
@@ -115,15 +122,18 @@ func (d *doors) forwarded(r *http.Request) []agentgw.Header {
 // readCallHeaders reads what a caller says about the call itself.
 func readCallHeaders(h http.Header, call *agentgw.Call) error {
 	mode := ""
-	for name, target := range map[string]*string{"Idempotency-Key": &call.IdempotencyKey, "Agentgw-Task": &call.Context.Task,
-		"Agentgw-Run": &call.Context.Run, "Agentgw-Agent": &call.Context.Agent, "Agentgw-Call-Id": &call.Context.CallID,
-		"Agentgw-Repeat-Token": &call.RepeatToken, "Agentgw-Same-As": &call.SameAs, "Agentgw-Mode": &mode, "Agentgw-Batch": &call.Batch} {
-		switch values := h.Values(name); len(values) {
+	for _, about := range [...]struct {
+		name string
+		to   *string
+	}{{"Idempotency-Key", &call.IdempotencyKey}, {"Agentgw-Task", &call.Context.Task}, {"Agentgw-Run", &call.Context.Run},
+		{"Agentgw-Agent", &call.Context.Agent}, {"Agentgw-Call-Id", &call.Context.CallID}, {"Agentgw-Repeat-Token", &call.RepeatToken},
+		{"Agentgw-Same-As", &call.SameAs}, {"Agentgw-Mode", &mode}, {"Agentgw-Batch", &call.Batch}} {
+		switch values := h[about.name]; len(values) {
 		case 0:
 		case 1:
-			*target = values[0]
+			*about.to = values[0]
 		default:
-			return unreadable(name, "is given twice", "send it once")
+			return unreadable(about.name, "is given twice", "send it once")
 		}
 	}
 	var err error

@@ -68,6 +68,7 @@ func TestProxyRefusals(t *testing.T) {
 		{"escaped dots", "POST", "/proxy/erp/x/%2e%2E/orders", nil, 400, "dot segment"},
 		{"escaped slash and dots", "POST", "/proxy/erp/x%2f..%2forders", nil, 400, "dot segment"},
 		{"twice escaped", "POST", "/proxy/erp/x/%252e%252e/orders", nil, 400, "dot segment"},
+		{"slash escaped twice", "POST", "/proxy/billing/customers/7%252Finvoices", nil, 400, "escaped twice"},
 		{"backslash", "POST", `/proxy/erp/x/..%5corders`, nil, 400, "dot segment"},
 		{"dots with a parameter", "POST", "/proxy/erp/x/..;/orders", nil, 400, "dot segment"},
 		{"control character", "POST", "/proxy/erp/x%0d%0aY", nil, 400, "control character"},

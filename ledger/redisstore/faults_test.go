@@ -481,3 +481,20 @@ func TestVersionsDoNotFollowTheClockBack(t *testing.T) {
 		applied(t, s, drop)
 	}
 }
+
+// The index of open records does not fill up with records that expired open.
+func TestIndexForgetsTheExpired(t *testing.T) {
+	server := redistest.Start(t, redistest.Options{})
+	s := open(t, server.URL)
+	sw := claim(1)
+	for n := range 20 {
+		sw.Stamp, sw.Changes[0].Name, sw.Changes[0].Keep = stamps.Add(1), fmt.Sprintf("e%d", n), time.Millisecond
+		applied(t, s, sw)
+	}
+	time.Sleep(20 * time.Millisecond)
+	sw.Stamp, sw.Changes[0].Name, sw.Changes[0].Keep = stamps.Add(1), "last", time.Hour
+	applied(t, s, sw)
+	if n, err := server.Do("ZCARD", s.shard(sw.Partition).open); err != nil || n != "1" {
+		t.Errorf("the index holds %s entries, %v", n, err)
+	}
+}

@@ -83,12 +83,12 @@ func (t codeType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for before := ""; s != before; { // what a mark without width kept apart may compose
-		before = s
+	for range maxRounds { // what a mark without width kept apart may compose
+		before := s
 		if s, err = compactCode(s); err != nil {
 			return nil, err
 		}
-		if isASCII(s) {
+		if s == before || isASCII(s) {
 			break
 		}
 	}

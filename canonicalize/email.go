@@ -54,13 +54,14 @@ func lower(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	for {
+	for range maxRounds {
 		next := norm.NFKC.String(strings.ToLower(s))
 		if next == s {
-			return s
+			break
 		}
 		s = next
 	}
+	return s
 }
 
 // isDotString knows atoms joined by single dots, of at most 64 bytes.

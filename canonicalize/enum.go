@@ -82,11 +82,12 @@ func (t enumType) unknown(reason, word string) *Error {
 
 // foldWord makes words that differ in case, width or spaces one.
 func foldWord(s string) string {
-	for {
+	for range maxRounds {
 		next := oneSpace(foldWidth(s))
 		if next == s {
-			return s
+			break
 		}
 		s = next
 	}
+	return s
 }

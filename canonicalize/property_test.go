@@ -92,6 +92,19 @@ func checkCanon(t *testing.T, expr string, kind Type, v Value) {
 	}
 }
 
+// TestFoldingIsStable: folding what was folded changes nothing, whatever the character. A library's folding once swapped the case of some
+// letters at each turn.
+func TestFoldingIsStable(t *testing.T) {
+	for name, fold := range map[string]func(string) string{"foldText": foldText, "foldWidth": foldWidth, "foldWord": foldWord, "lower": lower} {
+		for r := rune(0); r < 0x1f000; r++ {
+			once := fold(string(r))
+			if twice := fold(once); twice != once {
+				t.Errorf("%s of %U is %q, and of that %q", name, r, once, twice)
+			}
+		}
+	}
+}
+
 // anyJSON draws a JSON value. Names within an object differ in more than case.
 func anyJSON(depth int) *rapid.Generator[any] {
 	leaf := rapid.OneOf(

@@ -152,12 +152,32 @@ func trim(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unseen(r) || unicode.IsSpace(r) })
 }
 
+// foldCase is full case folding. The library swaps the cases of Cherokee letters, whose folded form is the capital; they are put right,
+// for a folding that changes its own outcome has no canonical form.
+func foldCase(s string) string {
+	s = cases.Fold().String(s)
+	if !strings.ContainsFunc(s, isSmallCherokee) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case !isSmallCherokee(r):
+			return r
+		case r >= 0xab70:
+			return r - 0xab70 + 0x13a0
+		}
+		return r - 0x13f8 + 0x13f0
+	}, s)
+}
+
+func isSmallCherokee(r rune) bool { return 0xab70 <= r && r <= 0xabbf || 0x13f8 <= r && r <= 0x13fd }
+
 // foldText is NFKC and full case folding.
 func foldText(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+	return norm.NFKC.String(foldCase(norm.NFKC.String(s)))
 }
 
 // foldWidth makes full-width letters and digits narrow, half-width kana wide, and folds case. Unlike NFKC it leaves ² and ① as they are:
@@ -166,7 +186,7 @@ func foldWidth(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
-	return norm.NFC.String(cases.Fold().String(norm.NFC.String(width.Fold.String(s))))
+	return norm.NFC.String(foldCase(norm.NFC.String(width.Fold.String(s))))
 }
 
 // unescapeHTML reads one level of HTML entities, only those that end with their semicolon: "AT&T&copy" and "?a=1&lt=2" stay.

@@ -78,6 +78,7 @@ type Effect struct {
 	Apart   bool          // the answer stands in a record of its own, with the shorter life
 	To      string        // transition: the state its success moves the entity to
 	Prior   bool          // an earlier success stands behind this repeat and comes back if it fails
+	Doubted bool          // an earlier attempt under the same upstream key is in doubt: that this one fails settles nothing
 }
 
 // Hold names a record that an effect's attempt holds elsewhere.
@@ -93,9 +94,9 @@ type Near struct {
 	Fields []string
 }
 
-// Lapsed reports whether the lease of a claim has run out at time now of the store's clock.
+// Lapsed reports whether the lease of a claim has run out at time now of the store's clock. The element of a batch has none of its own.
 func (e *Effect) Lapsed(now time.Time) bool {
-	return (e.State == StateInFlight || e.State == StateClaimed) && e.Lease > 0 && now.After(e.Updated.Add(e.Lease))
+	return (e.State == StateInFlight || e.State == StateClaimed) && e.Batch.IsZero() && e.Lease > 0 && now.After(e.Updated.Add(e.Lease))
 }
 
 // Entity is a business object whose state the ledger follows.

@@ -125,7 +125,11 @@ func (r *reading) name(op *agentgw.Operation, p parts) {
 	if r.rule.Limit != nil {
 		op.Limit = r.partition(agentgw.PartitionLimit, identity{kind: "limit", operation: r.rule.Name})
 	}
-	if id := r.effect(p.key); len(p.key) > 0 || id.callerKey != nil {
+	key := p.key
+	if len(key) == 0 && r.rule.Pattern == agentgw.Overwrite {
+		key = p.lock // one at a time for each resource, and nothing else: its record is that of the resource
+	}
+	if id := r.effect(key); len(key) > 0 || id.callerKey != nil {
 		op.ID.Key, op.Digest = r.digests(id)
 		op.ID.Partition = r.home(op, p)
 	}

@@ -231,14 +231,13 @@ func (t *try) keyNeed() *need {
 
 // reply notes what a swap of this record found.
 func (n *need) reply(r Reply) {
-	if r.Applied {
-		if !n.mine {
-			n.before = n.found
-		}
-		n.mine = true
-	} else {
-		n.mine = false
+	switch {
+	case r.Applied && !n.mine && n.vacant:
+		n.before = Record{} // nothing that counts
+	case r.Applied && !n.mine:
+		n.before = n.found
 	}
+	n.mine = r.Applied
 	n.found, n.vacant = r.Records[0], false
 }
 
@@ -490,7 +489,7 @@ func (t *try) examine(ctx context.Context, n *need) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if x != nil && x.Claim == h.Claim && x.State.Open() && !(x.ID.Record() == "n" && x.Lapsed(t.m.Now)) {
+		if x != nil && x.Claim == h.Claim && x.State.Open() && !(x.ID.Record() == "n" && (x.State == agentgw.StateIndeterminate || x.Lapsed(t.m.Now))) {
 			t.m.Holder, t.m.Held = x, t.Op.LockOf
 			return false, nil
 		}
@@ -536,16 +535,12 @@ func (t *try) examineElement(ctx context.Context, n *need) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if el.State == agentgw.StateSucceeded && !t.m.Now.Before(el.Gone) || el.State.Free() {
-		n.vacant = true
-		return true, nil
-	}
 	if el.State == agentgw.StateClaimed {
 		if el, err = t.elementState(ctx, el); err != nil {
 			return false, err
 		}
 	}
-	if el == nil {
+	if el == nil || el.State == agentgw.StateSucceeded && !t.m.Now.Before(el.Gone) || el.State.Free() {
 		n.vacant = true
 		return true, nil
 	}
@@ -553,21 +548,20 @@ func (t *try) examineElement(ctx context.Context, n *need) (bool, error) {
 	return false, nil
 }
 
-// elementState is an element as its batch has it; nil: free.
+// elementState is an element as its batch has it; nil: free. What is under way or in doubt is never forgotten, so a batch that is gone
+// has ended, and its time is over.
 func (t *try) elementState(ctx context.Context, el *agentgw.Effect) (*agentgw.Effect, error) {
 	x, err := t.occupant(ctx, el.Batch)
-	if err != nil {
-		return nil, err
-	}
 	switch {
-	case x == nil: // its batch was forgotten before it was told how that ended
-		el.State = agentgw.StateIndeterminate
-	case x.Claim != el.Claim || x.State.Free() || x.ID == t.Op.ID:
-		return nil, nil
-	default:
+	case err != nil:
+		return nil, err
+	case x != nil && ofOrdinal(el, x) && !x.State.Free() && x.ID != t.Op.ID:
 		el.State, el.Updated, el.Lease, el.Expires, el.Gone = x.State, x.Updated, x.Lease, x.Expires, x.Gone
+		return el, nil
+	case el.Prior:
+		return fallBack(el), nil
 	}
-	return el, nil
+	return nil, nil
 }
 
 // launch moves a claim that holds all it needs to in_flight. false: it lapsed meanwhile and was freed.
@@ -630,16 +624,7 @@ func (t *try) undo(ctx context.Context) error {
 		if !n.mine {
 			continue
 		}
-		c := Change{Name: n.name, Want: n.found.Version}
-		if n.Kind == agentgw.PartitionLimit {
-			b, err := decodeBudget(n.found.Value)
-			if err == nil && b.settle(t.e, agentgw.Failed, t.m.Now) {
-				c.Value, c.Keep = b.encode(), b.Per+time.Minute
-			}
-		} else if n.before.Version != 0 && n.vacant {
-			c.Value = n.before.Value
-		}
-		swaps = append(swaps, Swap{Partition: n.Partition, Stamp: t.random(), Changes: []Change{c}})
+		swaps = append(swaps, Swap{Partition: n.Partition, Stamp: t.random(), Changes: []Change{n.giveUp(t.e, t.m.Now)}})
 		n.mine, n.found, n.before = false, Record{Name: n.name}, Record{}
 	}
 	if len(swaps) == 0 {
@@ -659,7 +644,7 @@ func (t *try) dropKey(ctx context.Context, j agentgw.Judgement) error {
 	c := Change{Name: n.name, Want: n.found.Version}
 	if own := t.m.Own; own != nil && (j.Verdict == agentgw.Replayed || j.Verdict == agentgw.InFlight || j.Verdict == agentgw.InDoubt) && j.Holder == nil {
 		c.Value = holder{ID: own.ID, Claim: own.Base, Ordinal: own.Ordinal}.encode()
-		c.Keep = 400 * 24 * time.Hour // unfinished: long enough for any doubt that someone still cares for
+		c.Keep = unfinished
 		if own.State == agentgw.StateSucceeded {
 			c.Keep = keepFor(own, t.m.Now)
 		}

@@ -112,17 +112,23 @@ func (n *need) take(e *agentgw.Effect, now time.Time) (value []byte, ok bool, er
 		return b.reserve(e, max(1, len(n.op.Elements)), n.op.Rule.Limit, now)
 	}
 	el := n.op.Elements[n.element]
+	next := elementOf(e, &el)
 	if n.found.Version != 0 && !n.vacant {
-		return nil, false, nil
+		old, err := decodeEffect(n.Partition, n.found, now)
+		if err != nil || !e.Prior || old.State != agentgw.StateSucceeded || old.Batch != e.ID || old.Base != e.Base || old.Ordinal != e.Ordinal-1 {
+			return nil, false, err
+		}
+		next.Prior, next.Settled, next.Expires, next.Gone = true, old.Settled, old.Expires, old.Gone // it comes back if the repeat fails
 	}
-	return encodeEffect(elementOf(e, &el)), true, nil
+	return encodeEffect(next), true, nil
 }
 
-// elementOf is the record of a batch's element while the batch is under way: the batch's own state decides.
+// elementOf is the record of a batch's element while the batch is under way: the batch's own state decides. It belongs to one ordinal of
+// the batch, whichever claim settles that.
 func elementOf(batch *agentgw.Effect, el *agentgw.Operation) *agentgw.Effect {
 	return &agentgw.Effect{
 		ID: el.ID, Operation: batch.Operation, Tenant: batch.Tenant, Principal: batch.Principal, Context: batch.Context, Digest: el.Digest,
-		State: agentgw.StateClaimed, Claim: batch.Claim, Batch: batch.ID, Ordinal: 1, Base: batch.Claim, Attempt: 1, Lease: batch.Lease,
+		State: agentgw.StateClaimed, Claim: batch.Claim, Batch: batch.ID, Ordinal: batch.Ordinal, Base: batch.Base, Attempt: 1, Lease: batch.Lease,
 		Fields: remember(el.Fields), TTL: batch.TTL, Sliding: batch.Sliding, Tomb: batch.Tomb, Keep: agentgw.KeepNothing, Linger: batch.Linger,
 	}
 }
@@ -155,16 +161,56 @@ func done(h agentgw.Hold, r Record, e *agentgw.Effect, outcome agentgw.Outcome, 
 		return c, true
 	}
 	el, err := decodeEffect(h.Partition, r, now)
-	if err != nil || el.Claim != e.Claim || el.Batch != e.ID {
+	if err != nil || !ofOrdinal(el, e) {
 		return c, false
 	}
-	if outcome == agentgw.Failed {
-		return c, true
+	switch {
+	case outcome == agentgw.Succeeded:
+		el.State, el.Prior, el.Settled, el.Expires, el.Gone = agentgw.StateSucceeded, false, time.Time{}, time.Time{}, time.Time{}
+		c.Value, c.Keep = encodeEffect(el), el.TTL+el.Tomb
+	case el.Prior:
+		c.Value, c.Keep = encodeEffect(fallBack(el)), keepFor(el, now)
 	}
-	el.State, el.Settled, el.Expires, el.Gone = agentgw.StateSucceeded, time.Time{}, time.Time{}, time.Time{}
-	c.Value, c.Keep = encodeEffect(el), el.TTL+el.Tomb
 	return c, true
 }
+
+// ofOrdinal reports whether an element belongs to what its batch is doing, or has done last.
+func ofOrdinal(el, batch *agentgw.Effect) bool {
+	return el.Batch == batch.ID && el.Base == batch.Base && el.Ordinal == batch.Ordinal
+}
+
+// fallBack turns the element of a repeat that failed into the success it repeated.
+func fallBack(el *agentgw.Effect) *agentgw.Effect {
+	el.State, el.Prior, el.Ordinal = agentgw.StateSucceeded, false, el.Ordinal-1
+	return el
+}
+
+// giveUp puts back what stood in the record before it was taken for e. A doubt that is tried again had taken it already.
+func (n *need) giveUp(e *agentgw.Effect, now time.Time) Change {
+	c := Change{Name: n.name, Want: n.found.Version}
+	switch {
+	case n.Kind == agentgw.PartitionLimit:
+		b, err := decodeBudget(n.found.Value)
+		if err == nil && b.settle(e, agentgw.Failed, now) {
+			b.restore(n.before, e.ID)
+			c.Value, c.Keep = b.encode(), b.Per+time.Minute
+		}
+	case n.before.Version == 0:
+	case n.Kind == agentgw.PartitionLock:
+		c.Value = n.before.Value
+	case n.Kind == agentgw.PartitionCallerKey:
+		c.Value, c.Keep = n.before.Value, unfinished
+	default:
+		if el, err := decodeEffect(n.Partition, n.before, now); err == nil {
+			c.Value, c.Keep = n.before.Value, keepFor(el, now)
+		}
+	}
+	return c
+}
+
+// unfinished is how long the binding of a caller's key to an unfinished effect is kept: long enough for any doubt that someone still
+// cares for.
+const unfinished = 400 * 24 * time.Hour
 
 // budget is the record of a limit: what is reserved, and how much was done in each slice of the window. A slice is a 64th of the
 // window, so an effect may count up to a 64th too long, never too short.
@@ -291,6 +337,19 @@ func (b *budget) settle(e *agentgw.Effect, outcome agentgw.Outcome, now time.Tim
 		}
 	}
 	return true
+}
+
+// restore takes back the reservation that an effect had in an earlier state of the budget.
+func (b *budget) restore(before Record, id agentgw.EffectID) {
+	old, err := decodeBudget(before.Value)
+	if err != nil {
+		return
+	}
+	for _, r := range old.Reserved {
+		if r.ID == id {
+			b.Reserved = append(b.Reserved, r)
+		}
+	}
 }
 
 // freeAt is when the oldest of what is counted leaves the window.

@@ -60,6 +60,8 @@ func (t *try) finding(ctx context.Context, j agentgw.Judgement, err error) (Find
 	}
 	f := Finding{Judgement: j, Now: t.m.Now, Effect: t.m.Own}
 	switch {
+	case j.Holder != nil && !j.Holder.Batch.IsZero(): // it is the batch that ends, and can be resolved
+		f.Effect, err = t.Get(ctx, j.Holder.Batch)
 	case j.Holder != nil:
 		f.Effect = j.Holder
 	case j.Verdict == agentgw.Conflict && t.m.Bound != nil && t.m.Bound.ID != t.Op.ID:
@@ -122,9 +124,10 @@ func (t *try) touch(ctx context.Context, e *agentgw.Effect) error {
 	return err
 }
 
-// tellLapse writes that a lease has run out before anyone is told so: from then on its holder cannot renew it. true: look again.
+// tellLapse writes that a lease has run out before anyone is told so, or tries it again: from then on its holder cannot renew it. true:
+// look again.
 func (t *try) tellLapse(ctx context.Context, j agentgw.Judgement) (bool, error) {
-	if !j.Lapse || j.Verdict == agentgw.Executed {
+	if !j.Lapse {
 		return false, nil
 	}
 	e, err := t.lapse(ctx, t.m.Own, false)

@@ -60,6 +60,7 @@ const (
 	tagPending
 	tagNearID
 	tagNearField
+	tagDoubted
 )
 
 // What is kept of long texts.
@@ -191,6 +192,7 @@ func encodeEffect(e *agentgw.Effect) []byte {
 	w.bool(tagApart, e.Apart)
 	w.text(tagTo, e.To)
 	w.bool(tagPrior, e.Prior)
+	w.bool(tagDoubted, e.Doubted)
 	w.text(tagNewer, e.Newer)
 	w.text(tagPending, e.Pending)
 	if e.NearTo != nil {
@@ -321,6 +323,8 @@ func decodeMember(e *agentgw.Effect, tag byte, v []byte) (err error) {
 		e.To = string(v)
 	case tagPrior:
 		e.Prior = true
+	case tagDoubted:
+		e.Doubted = true
 	case tagNewer:
 		e.Newer = string(v)
 	case tagPending:

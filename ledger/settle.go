@@ -13,6 +13,7 @@ import (
 // settled otherwise by an operator, the word is kept as evidence and the error is ErrStale. Any other error leaves open whether it was
 // written: the same call again is safe.
 func (l *Ledger) Settle(ctx context.Context, c *Claim, res agentgw.Result) (*agentgw.Effect, error) {
+	res = word(c.Effect, res)
 	if c.op == nil || res.Outcome == agentgw.Failed && c.Effect.Prior && c.prior == nil {
 		return l.settleFound(ctx, c, res) // what stands behind it is not in hand
 	}
@@ -199,6 +200,7 @@ func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, 
 // settleFound settles a claim of which only the effect is in hand: what it held is read first.
 func (l *Ledger) settleFound(ctx context.Context, c *Claim, res agentgw.Result) (*agentgw.Effect, error) {
 	e := c.Effect
+	res = word(e, res)
 	if string(e.State) == string(res.Outcome) && !e.State.Open() {
 		return e, nil
 	}

@@ -22,16 +22,20 @@ func Judge(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) age
 			op.CallerID, op.Rule.Name, b.ID, differing(b.Fields))}
 	}
 	own := judgeOwn(op, call, m)
-	if own.Verdict != agentgw.Executed || own.Way == agentgw.Retry {
-		return budgets(op, m, own)
+	if own.Verdict != agentgw.Executed {
+		return own
 	}
-	if len(op.Elements) > 0 {
-		if j := judgeElements(op, m); j.Verdict != agentgw.Executed {
+	if len(op.Elements) > 0 && own.Way != agentgw.Retry {
+		again := own.Way == agentgw.Again
+		if j := judgeElements(op, m); j.Verdict != agentgw.Executed && !(again && j.Verdict == agentgw.Replayed) {
 			return j
 		}
 	}
 	if m.Holder != nil {
 		return held(m)
+	}
+	if own.Way == agentgw.Retry { // its object waits for it
+		return budgets(op, m, own)
 	}
 	if op.Rule.Pattern == agentgw.Transition && !startable(op.Rule, stateOf(op.Rule, m)) {
 		return blockedByState(op, m)
@@ -60,6 +64,9 @@ func judgeOwn(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) 
 	if d := Differs(e.Fields, op.Fields, agentgw.RoleMatch); len(d) > 0 {
 		return agentgw.Judgement{Verdict: agentgw.Conflict, Fields: d, Detail: fmt.Sprintf(
 			"This %s was asked for before with other values%s. Check which is right; nothing was sent.", op.Rule.Name, differing(d))}
+	}
+	if b := m.Bound; b != nil && b.Base == e.Base && b.Ordinal < e.Ordinal && e.State != agentgw.StateSucceeded {
+		return replay(b.Ordinal, e) // what this key stands for was done, whatever becomes of a later one
 	}
 	switch e.State {
 	case agentgw.StateClaimed, agentgw.StateInFlight:
@@ -234,11 +241,11 @@ func blockedByState(op *agentgw.Operation, m *agentgw.Remembered) agentgw.Judgem
 		op.EntityOf, state, by, op.Rule.Name, strings.Join(op.Rule.From, " or "))}
 }
 
-// judgeOverwrite lets a value pass that is not older than the newest one done or in doubt, one at a time.
+// judgeOverwrite lets a value pass that is not older than the newest one done or in doubt, one at a time, and one for each lock.
 func judgeOverwrite(op *agentgw.Operation, m *agentgw.Remembered) agentgw.Judgement {
 	e := m.Own
 	if e == nil {
-		return agentgw.Judgement{Verdict: agentgw.Executed}
+		e = &agentgw.Effect{}
 	}
 	newest := e.Newer
 	if e.State == agentgw.StateInFlight || e.State == agentgw.StateClaimed {
@@ -250,6 +257,9 @@ func judgeOverwrite(op *agentgw.Operation, m *agentgw.Remembered) agentgw.Judgem
 		if e.State == agentgw.StateInFlight {
 			newest = max(newest, e.Pending)
 		}
+	}
+	if m.Holder != nil {
+		return held(m)
 	}
 	if op.Newer < newest {
 		return agentgw.Judgement{Verdict: agentgw.Blocked, Reason: agentgw.ReasonStale, Detail: fmt.Sprintf(

@@ -12,7 +12,7 @@ import (
 )
 
 // events are what a test can let happen. nil: not supported yet. The error says why it could not be.
-var events map[string]func(w *world, id agentgw.EffectID) error
+var events map[string]func(w *world, about *subject) error
 
 // aboutEffect are the events that are an operator's or a caller's word about an effect, and the effects that they fit.
 var aboutEffect = map[string]func(e *agentgw.Effect) bool{
@@ -42,18 +42,18 @@ func lapsedInto(e *agentgw.Effect) agentgw.State {
 }
 
 func init() { // the handlers refer to the table
-	events = map[string]func(*world, agentgw.EffectID) error{
+	events = map[string]func(*world, *subject) error{
 		"gateway_dies":             (*world).gatewayDies,
 		"gateway_dies_before_send": (*world).gatewayDiesBeforeSend,
-		"ledger_down":              func(w *world, _ agentgw.EffectID) error { w.down.Store(true); return nil },
-		"ledger_up":                func(w *world, _ agentgw.EffectID) error { w.down.Store(false); return nil },
+		"ledger_down":              func(w *world, _ *subject) error { w.down.Store(true); return nil },
+		"ledger_up":                func(w *world, _ *subject) error { w.down.Store(false); return nil },
 		"failover":                 (*world).failover,
 		"pause":                    (*world).pause,
 		"resume":                   (*world).resume,
 		"resolve_succeeded":        resolve(agentgw.Succeeded),
 		"resolve_failed":           resolve(agentgw.Failed),
-		"void": func(w *world, id agentgw.EffectID) error {
-			_, err := w.operator().Void(context.Background(), id, 0, "operator", "the test says so")
+		"void": func(w *world, about *subject) error {
+			_, err := w.operator().Void(context.Background(), about.id, 0, "operator", "the test says so")
 			return err
 		},
 		"complete_succeeded": complete(agentgw.Succeeded),
@@ -68,9 +68,9 @@ func eventNames() []string { return slices.Sorted(maps.Keys(events)) }
 
 // event lets something happen, and tells where it went otherwise than the test says.
 func (w *world) event(s *step) {
-	id, err := w.about(s.event)
+	about, err := w.about(s.event)
 	if err == nil {
-		err = events[s.event.name](w, id)
+		err = events[s.event.name](w, about)
 	}
 	switch {
 	case err != nil && !s.event.refused:
@@ -80,18 +80,24 @@ func (w *world) event(s *step) {
 	}
 }
 
-// about finds the effect that an event is about: that of the step it names, or the latest that it fits.
-func (w *world) about(e *eventStep) (agentgw.EffectID, error) {
+// subject is the effect that an event is about, and the call that was told of it.
+type subject struct {
+	id   agentgw.EffectID
+	call *run
+}
+
+// about finds what an event is about: the effect of the step it names, or the latest that it fits. nil: it is about no effect.
+func (w *world) about(e *eventStep) (*subject, error) {
 	fits := aboutEffect[e.name]
 	if fits == nil {
-		return agentgw.EffectID{}, nil
+		return nil, nil
 	}
 	if e.step != "" {
 		r := w.named[e.step]
 		if id := r.effect(); r.decision != nil && !id.IsZero() {
-			return id, nil
+			return &subject{id, r}, nil
 		}
-		return agentgw.EffectID{}, fmt.Errorf("the answer of step %s speaks of no effect", e.step)
+		return nil, fmt.Errorf("the answer of step %s speaks of no effect", e.step)
 	}
 	for _, r := range slices.Backward(w.runs) {
 		id := r.effect()
@@ -100,33 +106,33 @@ func (w *world) about(e *eventStep) (agentgw.EffectID, error) {
 		}
 		found, err := w.operator().Get(context.Background(), id)
 		if err == nil && fits(found) {
-			return id, nil
+			return &subject{id, r}, nil
 		}
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-			return id, err
+			return nil, err
 		}
 	}
-	return agentgw.EffectID{}, errors.New("it fits no effect so far")
+	return nil, errors.New("it fits no effect so far")
 }
 
-func (w *world) gatewayDies(agentgw.EffectID) error {
+func (w *world) gatewayDies(*subject) error {
 	w.end(w.serving)
 	w.serve()
 	return nil
 }
 
 // gatewayDiesBeforeSend: what was about to be sent never reaches the upstream.
-func (w *world) gatewayDiesBeforeSend(agentgw.EffectID) error {
+func (w *world) gatewayDiesBeforeSend(*subject) error {
 	for _, r := range w.runs {
 		if r.life == w.serving && r.decision == nil {
 			w.unsent(r)
 		}
 	}
-	return w.gatewayDies(agentgw.EffectID{})
+	return w.gatewayDies(nil)
 }
 
 // failover breaks all connections to the ledger. What was confirmed is there on the new primary.
-func (w *world) failover(agentgw.EffectID) error {
+func (w *world) failover(*subject) error {
 	for _, l := range w.lives {
 		l.broken.Store(true)
 	}
@@ -134,7 +140,7 @@ func (w *world) failover(agentgw.EffectID) error {
 }
 
 // pause freezes the gateway that serves; another serves from then on.
-func (w *world) pause(agentgw.EffectID) error {
+func (w *world) pause(*subject) error {
 	if w.paused != nil {
 		return errors.New("a gateway is paused already")
 	}
@@ -144,7 +150,7 @@ func (w *world) pause(agentgw.EffectID) error {
 	return nil
 }
 
-func (w *world) resume(agentgw.EffectID) error {
+func (w *world) resume(*subject) error {
 	if w.paused == nil {
 		return errors.New("no gateway is paused")
 	}
@@ -153,34 +159,30 @@ func (w *world) resume(agentgw.EffectID) error {
 	return nil
 }
 
-func resolve(o agentgw.Outcome) func(*world, agentgw.EffectID) error {
-	return func(w *world, id agentgw.EffectID) error {
-		_, err := w.operator().Resolve(context.Background(), id, 0, o, nil, "operator", "the test says so")
+func resolve(o agentgw.Outcome) func(*world, *subject) error {
+	return func(w *world, about *subject) error {
+		_, err := w.operator().Resolve(context.Background(), about.id, 0, o, nil, "operator", "the test says so")
 		return err
 	}
 }
 
 // complete is the word of a caller that began an effect, with the fence it was given.
-func complete(o agentgw.Outcome) func(*world, agentgw.EffectID) error {
-	return func(w *world, id agentgw.EffectID) error {
-		r := w.beginner(id)
-		_, err := w.serving.Complete(context.Background(), r.call.Tenant, id, r.decision.Effect.Fence, agentgw.Result{Outcome: o, Why: "the caller says so"})
+func complete(o agentgw.Outcome) func(*world, *subject) error {
+	return func(w *world, about *subject) error {
+		_, err := w.serving.Complete(context.Background(), about.call.call.Tenant, about.id, about.fence(), agentgw.Result{Outcome: o, Why: "the caller says so"})
 		return err
 	}
 }
 
-func (w *world) renew(id agentgw.EffectID) error {
-	r := w.beginner(id)
-	_, err := w.serving.Renew(context.Background(), r.call.Tenant, id, r.decision.Effect.Fence)
+func (w *world) renew(about *subject) error {
+	_, err := w.serving.Renew(context.Background(), about.call.call.Tenant, about.id, about.fence())
 	return err
 }
 
-// beginner is the latest call that was told to go ahead with an effect.
-func (w *world) beginner(id agentgw.EffectID) *run {
-	for _, r := range slices.Backward(w.runs) {
-		if r.decision != nil && r.decision.Verdict == agentgw.ClaimedForCaller && r.effect() == id {
-			return r
-		}
+// fence is the one that the call was given.
+func (s *subject) fence() uint64 {
+	if s.call.decision.Effect == nil {
+		return 0
 	}
-	return nil
+	return s.call.decision.Effect.Fence
 }

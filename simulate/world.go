@@ -12,6 +12,7 @@ import (
 
 	"agentgw"
 	"agentgw/canonicalize"
+	"agentgw/canonicalize/meaning"
 	"agentgw/gateway"
 	"agentgw/ledger"
 	"agentgw/ledger/memstore"
@@ -65,7 +66,7 @@ func (w *world) serve() {
 		clock = real{l}
 	}
 	l.Gateway = gateway.New(gateway.Options{Policy: w.rules, Ledger: ledger.New(&link{w.store, w, l}), Sender: &sender{w, clock},
-		Tools: w.tools(), Upstreams: w.upstreams(), Clock: clock})
+		Tools: w.tools(), Upstreams: w.upstreams(), Clock: clock, Wording: &meaning.Lexical{}})
 	w.lives = append(w.lives, l)
 	w.serving = l
 }

@@ -133,20 +133,29 @@ func (g *Gateway) begin(ctx context.Context, call *agentgw.Call) *agentgw.Decisi
 
 // Renew starts the lease of a claim again. ledger.ErrStale where the fence is not the claim's any more, or the lease has lapsed.
 func (g *Gateway) Renew(ctx context.Context, tenant string, id agentgw.EffectID, fence uint64) (*agentgw.Effect, error) {
-	if _, err := g.Effect(ctx, tenant, id); err != nil {
-		return nil, err
+	if e, err := g.begun(ctx, tenant, id); err != nil {
+		return e, err
 	}
 	return g.Ledger.RenewFence(context.WithoutCancel(ctx), id, fence)
 }
 
 // Complete says how a begun action ended. Saying the same again succeeds; something else is ledger.ErrStale, and is kept as evidence.
 func (g *Gateway) Complete(ctx context.Context, tenant string, id agentgw.EffectID, fence uint64, res agentgw.Result) (*agentgw.Effect, error) {
-	if _, err := g.Effect(ctx, tenant, id); err != nil {
-		return nil, err
+	if e, err := g.begun(ctx, tenant, id); err != nil {
+		return e, err
 	}
 	e, err := g.Ledger.SettleFence(context.WithoutCancel(ctx), id, fence, res)
 	if errors.Is(err, ledger.ErrStale) {
 		g.raise(e, "it was completed too late, or otherwise than before")
+	}
+	return e, err
+}
+
+// begun is an effect whose outcome its caller tells. What was sent through a gateway is settled by that, whoever knows its fence.
+func (g *Gateway) begun(ctx context.Context, tenant string, id agentgw.EffectID) (*agentgw.Effect, error) {
+	e, err := g.Effect(ctx, tenant, id)
+	if err == nil && e.Nonce == "" {
+		err = ledger.ErrStale
 	}
 	return e, err
 }

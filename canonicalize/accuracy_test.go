@@ -249,13 +249,7 @@ func sameSpan(got, label string) bool {
 	if !ok {
 		return false
 	}
-	months, seconds := 0.0, 0.0
-	if d.months != nil {
-		months, _ = d.months.Float64()
-	}
-	if d.seconds != nil {
-		seconds, _ = d.seconds.Float64()
-	}
+	months, seconds := float64(d.months), float64(d.nanos)/1e9
 	if rest, ok := strings.CutPrefix(label, "DurationData "); ok {
 		var n float64
 		var unit string

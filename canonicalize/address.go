@@ -46,7 +46,7 @@ func (addressType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 }
 
 func foldAddress(s string) string {
-	s = foldText(human(s))
+	s = foldHuman(human(s))
 	code, s := cutPostalCode(s)
 	s = joinBlocks(blockNumerals(spelling.Replace(s)))
 	s = dropSpaces(s)

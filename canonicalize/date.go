@@ -11,6 +11,9 @@ type dateType struct {
 	unit  string         // "date", "month" or "year"
 	zone  *time.Location // where a moment with an offset is turned into a day; nil refuses it
 	order string         // of day, month and year in 03/04/2026: "dmy", "mdy", "ymd"; "" refuses it
+
+	remedy string
+	digits int // that a JSON number has: 20260401, 202604, 2026
 }
 
 func newDate(params []string, d Defaults) (Type, error)  { return newCalendar("date", params, d) }
@@ -19,7 +22,13 @@ func newYear(params []string, d Defaults) (Type, error)  { return newCalendar("y
 
 // newCalendar makes date, date(zone), date(order) and date(zone|order), and the same of month and year.
 func newCalendar(unit string, params []string, d Defaults) (Type, error) {
-	t := &dateType{unit: unit}
+	t := &dateType{unit: unit, remedy: "write it as YYYY-MM-DD", digits: 8}
+	switch unit {
+	case "month":
+		t.remedy, t.digits = "write it as YYYY-MM", 6
+	case "year":
+		t.remedy, t.digits = "write it as YYYY", 4
+	}
 	zone := d.Zone
 	for _, p := range params {
 		switch {
@@ -37,11 +46,11 @@ func newCalendar(unit string, params []string, d Defaults) (Type, error) {
 }
 
 func (t *dateType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
-	s, err := scalar(v, t.unit, t.remedy())
+	s, err := scalar(v, t.unit, t.remedy)
 	if err != nil {
 		return nil, err
 	}
-	if v.Kind == Number && (countDigits(s) != len(s) || len(s) != map[string]int{"date": 8, "month": 6, "year": 4}[t.unit]) {
+	if v.Kind == Number && (countDigits(s) != len(s) || len(s) != t.digits) {
 		return nil, t.unread("is a number, not a " + t.unit)
 	}
 	if t.unit == "date" && isoDay(s) {
@@ -61,21 +70,17 @@ func (t *dateType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 		return nil, err
 	}
 	dst = append(dst, '"')
-	dst = appendPadded(dst, m.year, 4)
+	dst = appendWidth(dst, int64(m.year), 4)
 	if t.unit != "year" {
-		dst = appendPadded(append(dst, '-'), m.month, 2)
+		dst = appendWidth(append(dst, '-'), int64(m.month), 2)
 	}
 	if t.unit == "date" {
-		dst = appendPadded(append(dst, '-'), m.day, 2)
+		dst = appendWidth(append(dst, '-'), int64(m.day), 2)
 	}
 	return append(dst, '"'), nil
 }
 
-func (t *dateType) remedy() string {
-	return "write it as " + map[string]string{"date": "YYYY-MM-DD", "month": "YYYY-MM", "year": "YYYY"}[t.unit]
-}
-
-func (t *dateType) unread(reason string) error { return &Error{Reason: reason, Remedy: t.remedy()} }
+func (t *dateType) unread(reason string) error { return &Error{Reason: reason, Remedy: t.remedy} }
 
 // isoDay reports whether s is a day in the canonical form already.
 func isoDay(s string) bool {
@@ -95,11 +100,4 @@ func realDay(year, month, day int) bool {
 
 func daysOf(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-}
-
-func appendPadded(dst []byte, n, width int) []byte {
-	for limit := int(tens[width-1]); limit > n && limit > 1; limit /= 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, int64(n), 10)
 }

@@ -19,8 +19,11 @@ func newDuration(params []string, _ Defaults) (Type, error) {
 	return durationType{}, nil
 }
 
-// span is a length of time: months, and seconds beside them.
-type span struct{ months, seconds *big.Rat }
+// span is a length of time: months, and nanoseconds beside them. inexact says that it has no such length.
+type span struct {
+	months, nanos int64
+	inexact       bool
+}
 
 func (durationType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if v.Kind == Number {
@@ -46,45 +49,41 @@ func (durationType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
+// add takes an amount of a unit of time; false for units of anything else.
 func (d *span) add(amount *big.Rat, u *unit) bool {
-	total := &d.seconds
+	total, whole := &d.nanos, powerOfTen(9)
 	switch u.dimension {
 	case "time":
 	case "calendar":
-		total = &d.months
+		total, whole = &d.months, powerOfTen(0)
 	default:
 		return false
 	}
-	part := new(big.Rat).Mul(amount, u.factor)
-	if *total == nil {
-		*total = part
-	} else {
-		(*total).Add(*total, part)
+	part := times(times(new(big.Rat).Set(amount), u.factor), whole)
+	if !part.IsInt() || part.Num().BitLen() > 62 || *total > 1<<62 {
+		d.inexact = true
+		return true
 	}
+	*total += part.Num().Int64()
 	return true
 }
 
-// append writes the span. Fractions of a month and of less than a nanosecond have no length and are refused.
+// append writes the span. Fractions of a month and of a nanosecond are refused.
 func (d span) append(dst []byte) ([]byte, bool) {
-	dst = append(dst, 'P')
-	from := len(dst)
-	if d.months != nil && d.months.Sign() != 0 {
-		if !d.months.IsInt() || !d.months.Num().IsInt64() {
-			return nil, false
-		}
-		dst = append(strconv.AppendInt(dst, d.months.Num().Int64(), 10), 'M')
-	}
-	if d.seconds == nil || d.seconds.Sign() == 0 {
-		if len(dst) == from {
-			dst = append(dst, "T0S"...)
-		}
-		return dst, true
-	}
-	nanos := new(big.Rat).Mul(d.seconds, big.NewRat(1e9, 1))
-	if !nanos.IsInt() || !nanos.Num().IsInt64() {
+	if d.inexact || d.months < 0 || d.nanos < 0 {
 		return nil, false
 	}
-	return appendSeconds(dst, nanos.Num().Int64()), true
+	dst = append(dst, 'P')
+	if d.months > 0 {
+		dst = append(strconv.AppendInt(dst, d.months, 10), 'M')
+	}
+	if d.nanos > 0 {
+		return appendSeconds(dst, d.nanos), true
+	}
+	if d.months == 0 {
+		dst = append(dst, "T0S"...)
+	}
+	return dst, true
 }
 
 func appendSeconds(dst []byte, nanos int64) []byte {
@@ -117,14 +116,17 @@ func appendSeconds(dst []byte, nanos int64) []byte {
 	return append(dst, 'S')
 }
 
+// The units of ISO 8601's designators, before and after the T.
+var isoDays, isoHours = [...]string{"year", "month", "wk", "d"}, [...]string{"h", "min", "s"}
+
 // isoSpan reads P1Y2M3W4DT5H6M7.5S (ISO 8601). The designators keep their order, and only the last number may have a fraction.
 func isoSpan(s string) (span, bool) {
 	var d span
-	designators, names := "YMWD", []string{"year", "month", "wk", "d"}
+	designators, names := "YMWD", isoDays[:]
 	s = s[1:]
 	for read := false; ; read = true {
 		if after, ok := strings.CutPrefix(s, "T"); ok && len(names) > 0 && names[len(names)-1] == "d" {
-			s, designators, names = after, "HMS", []string{"h", "min", "s"}
+			s, designators, names = after, "HMS", isoHours[:]
 			read = false
 		} else if ok {
 			return d, false
@@ -142,7 +144,7 @@ func isoSpan(s string) (span, bool) {
 			return d, false
 		}
 		at := strings.IndexByte(designators, s[end])
-		amount, ok := new(big.Rat).SetString(strings.Replace(s[:end], ",", ".", 1))
+		amount, ok := isoNumber(s[:end])
 		if at < 0 || !ok || fraction > 0 && end+1 < len(s) {
 			return d, false
 		}
@@ -154,9 +156,17 @@ func isoSpan(s string) (span, bool) {
 		if names = names[at+1:]; len(names) == 0 && !strings.HasPrefix(s, "T") {
 			return d, s == ""
 		} else if len(names) == 0 {
-			names = []string{"d"}
+			names = isoDays[3:]
 		}
 	}
+}
+
+func isoNumber(s string) (*big.Rat, bool) {
+	if len(s) < 19 && countDigits(s) == len(s) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return new(big.Rat).SetInt64(n), err == nil
+	}
+	return new(big.Rat).SetString(strings.Replace(s, ",", ".", 1))
 }
 
 // clockSpan reads 1:30:00 and 01:30:00.5. Without seconds it may be minutes and seconds or hours and minutes.
@@ -173,8 +183,8 @@ func clockSpan(s string) (span, bool) {
 	if !ok || !more || !ok2 || !ok3 || rest != "" {
 		return span{}, false
 	}
-	seconds := big.NewRat(int64(small(s[:n])*3600+minute*60+sec), 1)
-	return span{seconds: seconds.Add(seconds, big.NewRat(int64(m.nanos), 1e9))}, true
+	seconds := small(s[:n])*3600 + minute*60 + sec
+	return span{nanos: int64(seconds)*1e9 + int64(m.nanos)}, true
 }
 
 // writtenSpan reads "1 hour 30 minutes", 1時間30分, "an hour and a half", "2 years, 3 months".
@@ -183,7 +193,7 @@ func writtenSpan(s string) (span, bool) {
 	var last *unit
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "まる"), "丸")
 	if half, ok := strings.CutPrefix(s, "半年"); ok {
-		return span{months: big.NewRat(6, 1)}, strings.TrimPrefix(half, "間") == ""
+		return span{months: 6}, strings.TrimPrefix(half, "間") == ""
 	}
 	for s != "" {
 		if last != nil {

@@ -119,6 +119,16 @@ func spellOut(s string) string {
 	return b.String()
 }
 
+// foldHuman is foldText of a text that human returned; kana and kanji have no case and cost nothing.
+func foldHuman(s string) string {
+	for _, r := range s {
+		if !japanese(r) && (r >= utf8.RuneSelf || 'A' <= r && r <= 'Z') {
+			return foldText(s)
+		}
+	}
+	return s
+}
+
 // closeUp drops spaces beside Japanese characters, where they carry no meaning: "7 万 円", "2016年 2月 5日".
 func closeUp(s string) string {
 	if !strings.Contains(s, " ") || plainASCII(s) {
@@ -144,7 +154,8 @@ func japanese(r rune) bool {
 	return r >= 0x3000 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xf900 && r <= 0xfaff || r >= 0x20000 && r <= 0x3ffff
 }
 
-// text is the spelling that a value is read from. Numbers give their literal; other kinds are not a word.
+// scalar is the spelling that a value is read from: a text as human folds it, or a number's literal. Other kinds are refused as not
+// being what.
 func scalar(v Value, what, remedy string) (string, error) {
 	switch v.Kind {
 	case String:

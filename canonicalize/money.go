@@ -71,7 +71,11 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if !t.grouped {
 		return nil, &Error{Reason: "is not a plain amount", Remedy: moneyRemedy}
 	}
-	amount, code, err := t.written(closeUp(s), declared)
+	s = closeUp(s)
+	if digits, code, ok := t.simple(s, declared); ok {
+		return t.finish(dst, digits, code)
+	}
+	amount, code, err := t.written(s, declared)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +84,28 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 		return nil, &Error{Reason: "is no exact amount", Remedy: moneyRemedy}
 	}
 	return t.finish(dst, amount.FloatString(digits), code)
+}
+
+// simple reads what most amounts are, digits and at most one sign of a currency, without arithmetic. Whatever else it meets it leaves
+// to written.
+func (t *moneyType) simple(s, declared string) (digits, code string, ok bool) {
+	head, rest, hasHead := cutCoin(s)
+	digits, after, ambiguous, ok := cutDigits(rest)
+	if !ok || ambiguous && declared == "" || continental(rest[:len(rest)-len(after)]) {
+		return "", "", false
+	}
+	tail, end, hasTail := cutCoin(strings.TrimPrefix(after, " "))
+	if !hasTail {
+		end = after
+	}
+	if end != "" || head.scale != "" || tail.scale != "" || hasHead && hasTail {
+		return "", "", false
+	}
+	code, err := t.agree(head, tail, hasHead, hasTail, declared)
+	if decimals, _ := currencyDigits(code); err != nil || ambiguous && decimals > 2 {
+		return "", "", false
+	}
+	return digits, code, true
 }
 
 // continental reports whether a plain numeral is also one with a grouping point, as 350.000 rupiah are written.

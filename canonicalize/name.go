@@ -41,7 +41,7 @@ func (nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 
 // foldName1 folds a name once.
 func foldName1(s string) string {
-	s = kanjiForms.Replace(closeUp(foldText(human(s))))
+	s = kanjiForms.Replace(closeUp(foldHuman(human(s))))
 	s = bankForms(s)
 	return closeUp(latinForms(wordsOnly(s)))
 }
@@ -101,32 +101,29 @@ func wordsOnly(s string) string {
 		}
 		last = r
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return oneSpace(b.String())
 }
 
 // latinForms shortens the legal forms at the end of a name.
 func latinForms(s string) string {
+	head, tail := s, ""
 	for {
-		words := strings.Fields(s)
-		changed := false
-		for i := len(words) - 1; i > 0; i-- {
-			short, ok := legalForms[words[i]]
-			if !ok {
-				break
-			}
-			changed = changed || short != words[i]
-			words[i] = short
+		at := strings.LastIndexByte(head, ' ')
+		short, ok := legalForms[head[at+1:]]
+		if at < 0 || !ok {
+			break
 		}
-		s = strings.Join(words, " ")
-		for long, short := range longForms {
-			if rest, ok := strings.CutSuffix(s, " "+long); ok {
-				s, changed = rest+" "+short, true
-			}
-		}
-		if !changed {
-			return s
+		head, tail = head[:at], " "+short+tail
+	}
+	if tail != "" {
+		s = head + tail
+	}
+	for _, form := range longForms {
+		if rest, ok := strings.CutSuffix(s, form.long); ok && rest != "" {
+			return rest + form.short
 		}
 	}
+	return s
 }
 
 var legalForms = map[string]string{
@@ -134,6 +131,8 @@ var legalForms = map[string]string{
 	"proprietary": "pty", "pty": "pty", "aktiengesellschaft": "ag", "ag": "ag", "llc": "llc", "plc": "plc", "lp": "lp", "llp": "llp", "gmbh": "gmbh",
 }
 
-var longForms = map[string]string{
-	"limited liability co": "llc", "public ltd co": "plc", "l l c": "llc", "a s": "as", "s a": "sa", "gesellschaft mit beschränkter haftung": "gmbh",
+// longForms are forms of several words, as latinForms leaves them.
+var longForms = [...]struct{ long, short string }{
+	{" limited liability co", " llc"}, {" public ltd co", " plc"}, {" public limited co", " plc"}, {" l l c", " llc"}, {" a s", " as"}, {" s a", " sa"},
+	{" gesellschaft mit beschränkter haftung", " gmbh"},
 }

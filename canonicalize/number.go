@@ -245,8 +245,10 @@ func cutPower(s string) (*big.Rat, string, bool) {
 // appendRat writes an exact value: a decimal where there is one, else a fraction in lowest terms. It returns nil for values that
 // cutNumber would not read again.
 func appendRat(dst []byte, r *big.Rat) []byte {
-	if r.IsInt() && r.Num().IsInt64() {
-		return strconv.AppendInt(dst, r.Num().Int64(), 10)
+	if r.Num().IsInt64() && r.Denom().IsInt64() {
+		if out, ok := appendFraction(dst, r.Num().Int64(), r.Denom().Int64()); ok {
+			return out
+		}
 	}
 	digits, exact := r.FloatPrec()
 	switch {
@@ -263,6 +265,61 @@ func appendRat(dst []byte, r *big.Rat) []byte {
 		return nil
 	}
 	return dst
+}
+
+// appendFraction is appendRat for small decimals, without big numbers; false where the value is none.
+func appendFraction(dst []byte, top, bottom int64) ([]byte, bool) {
+	digits := 0
+	for ; bottom > 1; digits++ {
+		if top > 1e17 || top < -1e17 {
+			return dst, false
+		}
+		switch {
+		case bottom%10 == 0:
+			bottom /= 10
+		case bottom%2 == 0:
+			top, bottom = top*5, bottom/2
+		case bottom%5 == 0:
+			top, bottom = top*2, bottom/5
+		default:
+			return dst, false
+		}
+	}
+	if top < 0 {
+		dst, top = append(dst, '-'), -top
+	}
+	if top < 0 || digits >= len(tens) {
+		return dst, false // the smallest int64
+	}
+	dst = strconv.AppendInt(dst, top/tens[digits], 10)
+	if digits == 0 {
+		return dst, true
+	}
+	return appendWidth(append(dst, '.'), top%tens[digits], digits), true
+}
+
+// appendWidth writes n with leading zeros.
+func appendWidth(dst []byte, n int64, width int) []byte {
+	for width--; width > 0 && n < tens[width]; width-- {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, n, 10)
+}
+
+// times multiplies r in place, without the cost of fractions where both are small whole numbers.
+func times(r, by *big.Rat) *big.Rat {
+	if r.IsInt() && by.IsInt() && r.Num().BitLen()+by.Num().BitLen() < 63 {
+		return r.SetInt64(r.Num().Int64() * by.Num().Int64())
+	}
+	return r.Mul(r, by)
+}
+
+// plus adds to r in place.
+func plus(r, part *big.Rat) *big.Rat {
+	if r.IsInt() && part.IsInt() && r.Num().BitLen() < 62 && part.Num().BitLen() < 62 {
+		return r.SetInt64(r.Num().Int64() + part.Num().Int64())
+	}
+	return r.Add(r, part)
 }
 
 // cutWord cuts a whole word off, whatever its case, and the spaces after it.

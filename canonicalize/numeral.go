@@ -143,10 +143,10 @@ func (n *numeral) multiply(scale int) bool {
 	if value == nil {
 		value = big.NewRat(1, 1)
 	}
-	if scale >= n.small || value.Sign() == 0 || !first && value.Cmp(big.NewRat(10, 1)) >= 0 {
+	if scale >= n.small || value.Sign() == 0 || !first && value.Cmp(powerOfTen(1)) >= 0 {
 		return false
 	}
-	n.section.Add(n.section, value.Mul(value, powerOfTen(scale)))
+	plus(n.section, times(value, powerOfTen(scale)))
 	n.small, n.waiting = scale, nil
 	return true
 }
@@ -160,15 +160,14 @@ func (n *numeral) close(scale int) bool {
 		if n.bigs != 1 {
 			return false
 		}
-		n.total.Add(n.total, n.section)
-		n.total.Mul(n.total, powerOfTen(scale))
+		times(plus(n.total, n.section), powerOfTen(scale))
 	} else {
 		if n.section.Sign() == 0 || scale == n.big {
 			return false
 		}
-		n.total.Add(n.total, n.section.Mul(n.section, powerOfTen(scale)))
+		plus(n.total, times(n.section, powerOfTen(scale)))
 	}
-	n.section = new(big.Rat)
+	n.section.SetInt64(0)
 	n.small, n.big = 4, scale
 	n.bigs++
 	return true
@@ -182,7 +181,7 @@ func (n *numeral) settle() bool {
 	if n.small < 4 && n.waiting.Cmp(powerOfTen(n.small)) >= 0 || n.small < 4 && !n.waiting.IsInt() && n.bigs > 0 {
 		return false
 	}
-	n.section.Add(n.section, n.waiting)
+	plus(n.section, n.waiting)
 	n.waiting = nil
 	return true
 }
@@ -194,7 +193,7 @@ func (n *numeral) end() (*big.Rat, bool) {
 	if n.bigs > 0 && n.section.Cmp(powerOfTen(n.big)) >= 0 {
 		return nil, false
 	}
-	return n.total.Add(n.total, n.section), true
+	return plus(n.total, n.section), true
 }
 
 // point reads decimals after 点 or ・: 二点五, 21点2, 二百・七一.
@@ -238,12 +237,20 @@ func addBunno(r *big.Rat, s, whole string) (*big.Rat, string, bool) {
 	return r.Add(r, part), after, true
 }
 
+// powerOfTen returns a shared value, to be read only.
 func powerOfTen(n int) *big.Rat {
-	if n < 19 {
-		return new(big.Rat).SetInt64(tens[n])
+	if n < len(powers) {
+		return powers[n]
 	}
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))
 }
+
+var powers = func() (p [len(tens)]*big.Rat) {
+	for i := range p {
+		p[i] = new(big.Rat).SetInt64(tens[i])
+	}
+	return p
+}()
 
 var tens = func() (t [19]int64) {
 	t[0] = 1

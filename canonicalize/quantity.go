@@ -83,7 +83,7 @@ func (t *quantityType) read(s string) (*big.Rat, *unit, error) {
 		if u == nil || v == nil || v.dimension != u.dimension || u.offset != nil || v.factor.Cmp(u.factor) >= 0 || total.Sign() < 0 {
 			return nil, nil, &Error{Reason: "is more than one quantity", Remedy: quantityRemedy}
 		}
-		total.Add(total, part)
+		plus(total, part)
 		u = v
 	}
 	if t.unit != nil && u != nil {
@@ -227,9 +227,9 @@ func cutUnitPrefix(s string) (string, string) {
 			return scale, strings.TrimPrefix(rest, "の")
 		}
 	}
-	for word, unit := range map[string]string{"時速": "h", "分速": "min", "秒速": "s"} {
-		if rest, ok := strings.CutPrefix(s, word); ok {
-			return unit, rest
+	for _, speed := range [...]struct{ word, unit string }{{"時速", "h"}, {"分速", "min"}, {"秒速", "s"}} {
+		if rest, ok := strings.CutPrefix(s, speed.word); ok {
+			return speed.unit, rest
 		}
 	}
 	return "", s
@@ -258,11 +258,13 @@ func toBase(amount *big.Rat, u *unit) *big.Rat {
 	if u.offset != nil {
 		amount.Add(amount, u.offset)
 	}
-	return amount.Mul(amount, u.factor)
+	return times(amount, u.factor)
 }
 
 func fromBase(amount *big.Rat, u *unit) *big.Rat {
-	amount.Quo(amount, u.factor)
+	if u.factor.Cmp(powerOfTen(0)) != 0 {
+		amount.Quo(amount, u.factor)
+	}
 	if u.offset != nil {
 		amount.Sub(amount, u.offset)
 	}

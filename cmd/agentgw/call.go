@@ -46,7 +46,9 @@ type callContext struct {
 
 // Help is shown by `agentgw call --help`.
 func (callCmd) Help() string {
-	return `Example: agentgw call create_invoice '{"customer_id": "C-17", "month": "2026-11", "amount": "120.00"}'
+	return `Example:
+
+    agentgw call create_invoice '{"customer_id": "C-17", "month": "2026-11", "amount": "120.00"}'
 
 The exit code is 0 where the call is done (now or before), 1 where it is refused, has failed, or is in doubt.`
 }

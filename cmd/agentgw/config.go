@@ -24,7 +24,6 @@ const (
 	defaultConfig = "agentgw.yaml"
 	defaultListen = "127.0.0.1:8080"
 	defaultAdmin  = "127.0.0.1:8081"
-	defaultLedger = "file:agentgw.db"
 )
 
 // config is what agentgw.yaml says, with every default filled in and every secret read.
@@ -39,6 +38,7 @@ type config struct {
 	upstreams  map[string]*gateway.Upstream
 	tools      map[string]*gateway.Tool
 	log        string // path, "stdout", or ""
+	model      *model // nil: wording is compared without one
 	principals gateway.Principals
 	operators  gateway.Principals
 
@@ -59,8 +59,9 @@ func loadConfig(file string, env environment) (*config, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	c := &config{file: file, listen: defaultListen, admin: defaultAdmin, ledger: defaultLedger, unmatched: "reads",
+	c := &config{file: file, listen: defaultListen, admin: defaultAdmin, unmatched: "reads",
 		upstreams: map[string]*gateway.Upstream{}, tools: map[string]*gateway.Tool{}}
+	c.ledger = "file:" + c.beside("agentgw.db")
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, usagef("%s is empty; `agentgw init` writes one in an empty folder, to copy from", file)
 	}
@@ -101,7 +102,7 @@ func (r *configReader) read() {
 		"durability":  func(n *yaml.Node) { r.wordNow(n, "durability", "local", "replicated") },
 		"on_failover": func(n *yaml.Node) { r.wordNow(n, "on_failover", "wait", "go") },
 		"log":         r.log,
-		"model":       func(n *yaml.Node) { r.Fault(n, "leave it out", "model is not yet supported") },
+		"model":       r.model,
 		"principals":  func(n *yaml.Node) { r.c.principals = r.credentials(n, "principals", true) },
 		"operators":   func(n *yaml.Node) { r.c.operators = r.credentials(n, "operators", false) },
 	}
@@ -166,9 +167,6 @@ func (r *configReader) wordNow(n *yaml.Node, what, now string, later ...string) 
 
 func (r *configReader) unmatched(n *yaml.Node) {
 	r.c.unmatched = r.Word(n, "unmatched", "reads", "reads", "pass", "auto", "deny")
-	if r.c.unmatched == "auto" {
-		r.Fault(n, "write unmatched: reads", "unmatched: auto is not yet supported")
-	}
 }
 
 // address is host:port. An empty host, which would be every interface, is written out.
@@ -210,9 +208,12 @@ func isLoopback(address string) bool {
 }
 
 func (r *configReader) ledger(n *yaml.Node) {
-	text, ok := r.secret(n, "ledger", defaultLedger)
+	text, ok := r.secret(n, "ledger", "file:agentgw.db")
 	if !ok {
 		return
+	}
+	if text == "memory" { // memory: has to be quoted in YAML
+		text = "memory:"
 	}
 	if err := checkLedgerURL(text); err != nil {
 		r.Fault(n, "", "ledger: %v", err)
@@ -225,9 +226,14 @@ func (r *configReader) ledger(n *yaml.Node) {
 }
 
 func (r *configReader) policies(n *yaml.Node) {
-	paths, _ := r.Texts(n, "policies", "[policies/]")
-	for _, p := range paths {
-		r.c.policies = append(r.c.policies, r.c.beside(p))
+	paths, nodes := r.Texts(n, "policies", "[policies/]")
+	for i, p := range paths {
+		path := r.c.beside(p)
+		if _, err := os.Stat(path); err != nil {
+			r.Fault(nodes[i], "name files or folders, as seen from this file", "policies: there is no %s", p)
+			continue
+		}
+		r.c.policies = append(r.c.policies, path)
 	}
 }
 

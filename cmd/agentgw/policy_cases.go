@@ -17,27 +17,27 @@ type policyTestCmd struct {
 func (policyTestCmd) Help() string {
 	return `A test is a file of cases. Time is virtual, the pipeline is the real one, the upstream follows the script:
 
-policy: billing.yaml        # beside this file; or entities: and operations: inline, here or on a case
-cases:
-  - name: an agent plans the invoice anew after its own deadline
-    effects: 1              # exactly so many happened; or max_effects: 1
-    steps:
-      - at: 0s
-        id: first
-        tool: create_invoice
-        arguments: {customer_id: C-17, month: 2026-11, amount: "120.00"}
-        upstream: {answer: ok, takes: 33s, body: {invoice: INV-1}}
-        hang_up: 30s        # the caller goes away
-        expect: executed
-      - at: 31s
-        tool: create_invoice
-        arguments: {amount: 120, month: "November 2026", customer_id: C-17, note: again}
-        expect: in_flight
-      - at: 40s
-        tool: create_invoice
-        arguments: {customer_id: C-17, month: 2026-11, amount: "120.00"}
-        expect: {decision: replayed, same_answer_as: first}
-      - {at: 50s, event: gateway_dies}
+    policy: billing.yaml        # beside this file; or entities: and operations: inline, here or on a case
+    cases:
+      - name: an agent plans the invoice anew after its own deadline
+        effects: 1              # exactly so many happened; or max_effects: 1
+        steps:
+          - at: 0s
+            id: first
+            tool: create_invoice
+            arguments: {customer_id: C-17, month: 2026-11, amount: "120.00"}
+            upstream: {answer: ok, takes: 33s, body: {invoice: INV-1}}
+            hang_up: 30s        # the caller goes away
+            expect: executed
+          - at: 31s
+            tool: create_invoice
+            arguments: {amount: 120, month: "November 2026", customer_id: C-17, note: again}
+            expect: in_flight
+          - at: 40s
+            tool: create_invoice
+            arguments: {customer_id: C-17, month: 2026-11, amount: "120.00"}
+            expect: {decision: replayed, same_answer_as: first}
+          - {at: 50s, event: gateway_dies}
 
 answer: ok, http_NNN, timeout, reset, refused, ok_unsaved. event: gateway_dies, gateway_dies_before_send, ledger_down, ledger_up, failover,
 pause, resume, resolve_succeeded, resolve_failed, void. A step may also have tenant, principal, context, idempotency_key, mode, raw, http,

@@ -28,7 +28,9 @@ type policyExplainCmd struct {
 
 // Help is shown by `agentgw policy explain --help`.
 func (policyExplainCmd) Help() string {
-	return `Example: agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " c-17 ", "month": "2026-11", "amount": "120"}'
+	return `Example:
+
+    agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " c-17 ", "month": "2026-11", "amount": "120"}'
 
 With --config the ledger is asked as well: what it remembers, and what would be decided now. Nothing is sent.
 The exit code is 1 where the call would be rejected.`
@@ -193,17 +195,13 @@ func (a *app) explainMany(p *policy.Policy, file string) error {
 	if err != nil {
 		return err
 	}
-	prepared := map[string]meaning.Text{}
-	prepare := func(text string) meaning.Text {
-		t, ok := prepared[text]
-		if !ok {
-			t = meaning.Prepare(text)
-			prepared[text] = t
-		}
-		return t
-	}
+	var alike meaning.Lexical
 	near := func(query map[string]string, candidates []map[string]string) []int {
-		return nearest(prepare, query, candidates)
+		var found []int
+		for _, l := range alike.Nearest(a.ctx, query, candidates) {
+			found = append(found, l.Index)
+		}
+		return found
 	}
 	return policy.ExplainCalls(p, calls, near, func(e policy.ExplainedCall) error {
 		if a.json {
@@ -219,19 +217,4 @@ func (a *app) explainMany(p *policy.Policy, file string) error {
 		_, err := fmt.Fprintf(a.stdout, "%s  %s  %s\n", e.ID, cmp.Or(e.Operation, "not guarded"), what)
 		return err
 	})
-}
-
-// nearest are the candidates that are like a wording in every field that both have.
-func nearest(prepare func(string) meaning.Text, query map[string]string, candidates []map[string]string) []int {
-	var near []int
-	for i, c := range candidates {
-		alike := len(query) > 0
-		for name, text := range query {
-			alike = alike && meaning.Alike(prepare(text), prepare(c[name]))
-		}
-		if alike {
-			near = append(near, i)
-		}
-	}
-	return near
 }

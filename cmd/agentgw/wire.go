@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"agentgw"
-	"agentgw/canonicalize/meaning"
 	"agentgw/gateway"
 	"agentgw/ledger"
 )
@@ -55,7 +54,7 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 		spool = gateway.NewSpool(c.beside("agentgw.spool"))
 	}
 	in.Gateway = gateway.New(gateway.Options{Spool: spool, Policy: c.policy, Ledger: l, Sender: in.drain, Tools: c.tools, Upstreams: c.upstreams,
-		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: &meaning.Lexical{}})
+		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: c.wording(warn)})
 	return in, nil
 }
 

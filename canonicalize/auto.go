@@ -135,13 +135,13 @@ func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 			if err != nil {
 				return nil, err
 			}
-			t.strict = append(t.strict, ordered)
+			t.strict = append(t.strict, dayType{ordered})
 		}
 		plain, err := newDate(nil, d)
 		if err != nil {
 			return nil, err
 		}
-		t.strict = append(t.strict, plain, localType{}, spacedType{plain})
+		t.strict = append(t.strict, dayType{plain}, localType{})
 		return t, nil
 	default:
 		return nil, &Error{Reason: "has the unknown reading " + name,
@@ -158,10 +158,8 @@ func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	if t.blank(&v) {
 		return append(dst, "null"...), nil
 	}
-	for _, strict := range t.strict {
-		if out, err := strict.Canon(dst, v, args); err == nil {
-			return out, nil
-		}
+	if out, ok := t.strictly(dst, v, args); ok {
+		return out, nil
 	}
 	if t.how >= autoList && v.Kind != List {
 		v = Value{Kind: List, Items: []Value{v}}
@@ -180,33 +178,70 @@ func (t autoType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 	case t.how == autoAny || v.Kind == List || v.Kind == Object:
 		return appendAuto(dst, &v), nil
 	}
-	text, literal := v.Text, v.Kind == Number
-	if literal {
+	text := v.Text
+	if v.Kind == Number {
 		text = string(appendDecimal(nil, text))
 	}
+	folded := Value{Kind: String, Text: t.folded(text)}
+	if out, ok := t.strictly(dst, folded, args); ok && folded.Text != v.Text {
+		return out, nil
+	}
+	return appendQuoted(dst, folded.Text), nil
+}
+
+// strictly reads a value by the first strict type that does not refuse it.
+func (t autoType) strictly(dst []byte, v, args Value) ([]byte, bool) {
+	for _, strict := range t.strict {
+		if out, err := strict.Canon(dst, v, args); err == nil {
+			return out, true
+		}
+	}
+	return dst, false
+}
+
+// folded is a text without what does not tell values of the type apart.
+func (t autoType) folded(text string) string {
 	if t.how == autoID {
-		return appendQuoted(dst, unescaped(human(text))), nil
+		for {
+			next := unescaped(human(text))
+			if next == text {
+				return text
+			}
+			text = next
+		}
 	}
 	text = soften(text)
 	if head, _, ok := strings.Cut(text, ","); ok && t.place && trim(head) != "" {
-		text = soften(head)
+		return soften(head)
 	}
-	return appendQuoted(dst, text), nil
+	return text
 }
 
 // blank reports whether a value says nothing. Field reads it as absent.
 func (t autoType) blank(v *Value) bool {
-	switch inner := t.unwrapped(*v); inner.Kind {
+	inner := t.unwrapped(*v)
+	if t.members != nil && inner.Kind == Object {
+		return len(t.picked(inner).Members) == 0
+	}
+	switch inner.Kind {
 	case Null:
 		return true
 	case String:
-		return trim(inner.Text) == ""
+		return !visible(inner.Text)
 	case List:
 		return !slices.ContainsFunc(inner.Items, func(item Value) bool { return !(autoType{}).blank(&item) })
 	case Object:
 		return !slices.ContainsFunc(inner.Members, func(m Member) bool { return !(autoType{}).blank(&m.Value) })
 	}
 	return false
+}
+
+// visible reports whether a text holds anything to be seen.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		f := foldRune(r)
+		return f != dropped && f != ' ' && !unicode.IsSpace(f) && !unicode.IsControl(f)
+	})
 }
 
 // unwrapped takes off what models wrap around a value: JSON (or Python) text of a list or an object, and a list around a single value.
@@ -220,14 +255,15 @@ func (t autoType) unwrapped(v Value) Value {
 	return v
 }
 
-// picked is an object of the members that count, with their defaults where they are blank.
+// picked is an object of the members that count. One that has its default value is left out, as if nobody had written it.
 func (t autoType) picked(v Value) Value {
 	out := Value{Kind: Object}
 	for _, m := range t.members {
-		if own := v.member(m.Name); own != nil && !(autoType{}).blank(own) {
-			m.Value = *own
+		own := v.member(m.Name)
+		if own == nil || (autoType{}).blank(own) || string(appendAuto(nil, own)) == string(appendAuto(nil, &m.Value)) {
+			continue
 		}
-		out.Members = append(out.Members, m)
+		out.Members = append(out.Members, Member{Name: m.Name, Value: *own})
 	}
 	return out
 }
@@ -368,7 +404,7 @@ func unescaped(s string) string {
 			for end < len(s) && s[end] == '\\' {
 				end++
 			}
-			if end == len(s) || s[end] == '"' || s[end] == '\'' {
+			if end == len(s) && visible(b.String()) || end < len(s) && (s[end] == '"' || s[end] == '\'') {
 				i = end - 1
 				continue
 			}
@@ -387,7 +423,7 @@ func softRunes(s string) string {
 		switch f := foldRune(r); {
 		case r < 0x20 || r == 0x7f: // line breaks are spaces; no other control character is looked at
 			runes[i] = ' '
-		case f == 0:
+		case f == dropped:
 			runes[i] = ' '
 		case (f == '-' || f == '_') && i > 0 && i+1 < len(runes) && unicode.IsLetter(runes[i-1]) && unicode.IsLetter(runes[i+1]):
 			runes[i] = ' '
@@ -398,21 +434,35 @@ func softRunes(s string) string {
 	return string(runes)
 }
 
-// embedded is the list or object whose JSON text, or whose Python text, a string holds; else the string.
+// embedded is the list or object whose JSON text, or whose Python text, a string holds; else the string. What only its folded text holds counts
+// too, so that the form of a form is the form.
 func embedded(v Value) Value {
 	text := trim(v.Text)
-	if text == "" || text[0] != '[' && text[0] != '{' {
-		return v
-	}
-	if inner, err := parseString(text); err == nil && (inner.Kind == List || inner.Kind == Object) {
+	if inner, ok := structure(text); ok {
 		return inner
 	}
-	if literal, ok := fromPython(text); ok {
-		if inner, err := parseString(literal); err == nil {
+	if text != "" && (text[0] == '[' || text[0] == '{' || text[0] == '\\' || text[0] < ' ' || text[0] >= 0x7f) {
+		if inner, ok := structure(soften(text)); ok {
 			return inner
 		}
 	}
 	return v
+}
+
+// structure reads the text of a list or an object.
+func structure(text string) (Value, bool) {
+	if text == "" || text[0] != '[' && text[0] != '{' {
+		return Value{}, false
+	}
+	if inner, err := parseString(text); err == nil {
+		return inner, true
+	}
+	if literal, ok := fromPython(text); ok {
+		if inner, err := parseString(literal); err == nil {
+			return inner, true
+		}
+	}
+	return Value{}, false
 }
 
 // fromPython rewrites a Python literal as JSON: 'a' as "a", True as true, None as null. Only texts whose quotes balance are rewritten.

@@ -82,12 +82,26 @@ func wallClock(s string) (string, bool) {
 	return time.Date(2000, 1, 1, n[0], n[1], n[2], 0, time.UTC).Format(layout), true
 }
 
-// spacedType reads dates as people run them together: Mar.10,2023.
-type spacedType struct{ of Type }
+// dayType reads a date without a time of day; midnight is none. A date with one is not cut down to its day. Dates that are run together are
+// taken apart: Mar.10,2023.
+type dayType struct{ of Type }
 
-func (t spacedType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
-	if v.Kind == String && len(v.Text) < 40 {
-		v.Text = strings.NewReplacer(". ", " ", ".", " ", ", ", ", ", ",", ", ").Replace(v.Text)
+func (t dayType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
+	if v.Kind != String && v.Kind != Number || len(v.Text) > 40 {
+		return nil, &Error{Reason: "is not a date", Remedy: "write it as YYYY-MM-DD"}
 	}
-	return t.of.Canon(dst, v, args)
+	s := strings.TrimSpace(v.Text)
+	for _, midnight := range [...]string{"T00:00:00Z", "T00:00:00.000Z", "T00:00:00", " 00:00:00", "T00:00", " 00:00"} {
+		s = strings.TrimSuffix(s, midnight)
+	}
+	if upper := strings.ToUpper(human(s)); strings.ContainsAny(upper, ":時") || strings.HasSuffix(upper, "AM") || strings.HasSuffix(upper, "PM") {
+		return nil, &Error{Reason: "has a time of day", Remedy: "write it as YYYY-MM-DD"}
+	}
+	v = Value{Kind: String, Text: s}
+	out, err := t.of.Canon(dst, v, args)
+	if err != nil {
+		v.Text = strings.NewReplacer(". ", " ", ".", " ", ", ", ", ", ",", ", ").Replace(s)
+		return t.of.Canon(dst, v, args)
+	}
+	return out, nil
 }

@@ -214,7 +214,11 @@ func (s *Schema) Fields() []FieldSpec {
 
 // Field is the reading of one argument. Nothing is ever missing: an absent argument is the default, or nothing.
 func (p Property) Field() FieldSpec {
-	return FieldSpec{Name: p.Name, Type: p.Reading() + "?", Arg: []string{pointerTo(p.Name)}, Default: p.usableDefault()}
+	name := p.Name
+	if name == "" { // JSON allows it, policies do not
+		name = "_"
+	}
+	return FieldSpec{Name: name, Type: p.Reading() + "?", Arg: []string{pointerTo(p.Name)}, Default: p.usableDefault()}
 }
 
 // usableDefault leaves out defaults that say nothing.

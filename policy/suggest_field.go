@@ -79,7 +79,7 @@ func compared(typ string) string {
 
 // left reports whether an argument is a value that an update may leave out or state again.
 func (s *suggester) left(p canonicalize.Property) bool {
-	return s.kind.updates() && !p.Required && len(p.Enum) == 0 && p.Default == nil && p.Kind != "array" && p.Kind != "object" && p.Kind != ""
+	return s.kind.updates() && !s.kind.set && !p.Required && len(p.Enum) == 0 && p.Default == nil && p.Kind != "array" && p.Kind != "object" && p.Kind != ""
 }
 
 // settle looks at all arguments together: prose is identity after all where nothing else is.

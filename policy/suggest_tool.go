@@ -53,11 +53,11 @@ func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 	about := wordsOf(firstSentence(t.Description))
 	k := toolKind{}
 	k.verb = firstVerb(name, anyVerb)
-	said := firstVerb(about[:min(len(about), 4)], anyVerb)
+	said := statedVerbs(about)
 	if k.verb == "" {
-		k.verb = said
+		k.verb = firstVerb(said, anyVerb)
 	}
-	k.read = t.ReadOnly || readVerbs[k.verb] && (said == "" || readVerbs[said]) && firstVerb(about, writes) == ""
+	k.read = t.ReadOnly || readVerbs[k.verb] && firstVerb(said, writes) == ""
 	k.set, k.message, k.make, k.move = setVerbs[k.verb], messageVerbs[k.verb], makeVerbs[k.verb], moveVerbs[k.verb]
 	for _, w := range slices.Concat(canonicalize.Property{Name: t.Name}.Words(), about) {
 		k.money = k.money || moneyNames[w]
@@ -73,6 +73,22 @@ func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// statedVerbs are the words of a description that stand where verbs stand: at its beginning, and behind "and", "then" or "to". Elsewhere "contact"
+// and "order" are things.
+func statedVerbs(words []string) (out []string) {
+	for i, w := range words {
+		if i == 0 || i == 1 && (words[0] == "this" || words[0] == "it" || words[0] == "tool" || words[0] == "function") {
+			out = append(out, w)
+			continue
+		}
+		switch words[i-1] {
+		case "and", "then", "to", "or", "function", "tool", "api":
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // firstVerb is the first of some words that is a verb of a kind, in its base form.

@@ -91,7 +91,7 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s)
-	return cut(strings.Join(strings.Fields(s), " "), 160)
+	return cut(strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "?"), 160)
 }
 
 // flow writes a default as YAML flow, which JSON is.

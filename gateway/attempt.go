@@ -107,7 +107,7 @@ func (g *Gateway) until(ctx context.Context, id agentgw.EffectID, what string, f
 // upstreamKey is what the upstream dedups by: one for an effect's generation, so that a doubt is tried again under the key it was sent
 // with, and what failed, was voided or is wanted once more gets another. "" where the upstream has no header for it.
 func (g *Gateway) upstreamKey(p *plan, e *agentgw.Effect) string {
-	u := g.upstream(p.call)
+	u := g.upstream(p)
 	if u == nil || u.IdempotencyHeader == "" {
 		return ""
 	}

@@ -110,7 +110,7 @@ func (g *Gateway) begin(ctx context.Context, call *agentgw.Call) *agentgw.Decisi
 	if call.Nonce == "" {
 		return rejected("A nonce is needed: a text of your own that names this action, the same when you ask again.")
 	}
-	p, refusal := g.plan(call)
+	p, refusal := g.plan(call, nil)
 	if refusal != nil {
 		return refusal
 	}

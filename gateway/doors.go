@@ -1,10 +1,10 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 
@@ -40,16 +40,22 @@ type doors struct {
 	routes    map[string][]toolRoute // of the tools, by upstream
 	keys      *keyring
 	maxBody   int64
+	unmatched string
+	mcp       *MCP // nil: no MCP servers
+	carry     func(ctx context.Context, call *agentgw.Call, link *mcpLink) Response
 }
 
-// Doors is the agents' listener: native calls, begin and complete, the proxy, tool calls as models write them, and the list of tools.
+// Doors is the agents' listener: native calls, begin and complete, the proxy, MCP, tool calls as models write them, and the
+// list of tools.
 func (g *Gateway) Doors(cfg DoorConfig) http.Handler {
-	return newDoors(g, g.Options, cfg).handler()
+	d := newDoors(g, g.Options, cfg)
+	d.carry = g.carry
+	return d.handler()
 }
 
 func newDoors(f flow, o Options, cfg DoorConfig) *doors {
 	d := &doors{flow: f, policy: o.Policy, tools: o.Tools, upstreams: o.Upstreams, routes: toolRoutes(o.Tools),
-		keys: newKeyring(cfg.Principals), maxBody: cfg.MaxBody}
+		keys: newKeyring(cfg.Principals), maxBody: cfg.MaxBody, unmatched: o.Unmatched, mcp: o.MCP}
 	if d.maxBody <= 0 {
 		d.maxBody = defaultMaxBody
 	}
@@ -66,6 +72,8 @@ func (d *doors) handler() http.Handler {
 	e.POST("/v1/openai/tool_calls", d.as(d.openAI))
 	e.POST("/v1/anthropic/tool_uses", d.as(d.anthropic))
 	e.GET("/v1/tools", d.as(d.listTools))
+	e.Any("/mcp", d.asMCP(d.mcpDoor))
+	e.Any("/mcp/:upstream", d.asMCP(d.mcpServerDoor))
 	e.Any("/proxy/:upstream", d.as(d.proxy))
 	e.Any("/proxy/:upstream/*", d.as(d.proxy))
 	return e
@@ -108,7 +116,9 @@ func body(c echo.Context, max int64) ([]byte, *agentgw.Decision) {
 	if r.ContentLength > max {
 		return nil, tooLarge()
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, max))
+	var buf bytes.Buffer
+	buf.Grow(int(min(max, r.ContentLength+1, 64<<10)) + bytes.MinRead) // -1 where the length is not known; no more on trust
+	_, err := buf.ReadFrom(http.MaxBytesReader(c.Response(), r.Body, max))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -116,7 +126,7 @@ func body(c echo.Context, max int64) ([]byte, *agentgw.Decision) {
 	case err != nil:
 		return nil, rejected("The body broke off: %v. Send it whole.", err)
 	}
-	return b, nil
+	return buf.Bytes(), nil
 }
 
 func tooLarge() *agentgw.Decision {

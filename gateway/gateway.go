@@ -30,6 +30,7 @@ type Options struct {
 	Observe   Observer                               // nil: nobody
 	Spool     *Spool                                 // nil: outcomes that the ledger cannot take wait in memory only
 	Wording   Wording                                // nil: free text is compared by its exact wording only
+	MCP       *MCP                                   // the MCP servers; nil: none
 }
 
 // Observer is told what happened, for metrics and the decision log. Its methods must return soon.
@@ -60,6 +61,7 @@ type Gateway struct {
 	secret atomic.Pointer[[]byte]
 	near   nearby
 	autos  autos
+	asked  askedBack
 	prober prober
 }
 
@@ -77,22 +79,30 @@ func New(o Options) *Gateway {
 // Do carries one call. It returns a decision in every case. The caller's going away changes nothing: what was begun is ended and
 // recorded on a context of its own.
 func (g *Gateway) Do(ctx context.Context, call *agentgw.Call) Response {
+	return g.carry(ctx, call, nil)
+}
+
+// carry is Do for a call that stands in a message of the MCP door.
+func (g *Gateway) carry(ctx context.Context, call *agentgw.Call, link *mcpLink) Response {
 	ctx = context.WithoutCancel(ctx)
 	start := g.Clock.Now()
-	res := g.do(ctx, call)
+	res := g.do(ctx, call, link)
 	if g.Observe != nil {
 		g.Observe.Decided(call, res.Decision, g.Clock.Now().Sub(start))
 	}
 	return res
 }
 
-func (g *Gateway) do(ctx context.Context, call *agentgw.Call) Response {
-	p, refusal := g.plan(call)
+func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Response {
+	p, refusal := g.plan(call, link)
 	if refusal != nil {
 		return Response{Decision: refusal}
 	}
 	if p.op == nil {
 		return g.pass(ctx, p)
+	}
+	if a := g.asked.take(p); a != nil {
+		return g.finish(ctx, p, a)
 	}
 	found, refusal := g.ask(ctx, p)
 	switch {
@@ -110,13 +120,23 @@ type plan struct {
 	args canonicalize.Value
 	def  *policy.Operation  // nil: no operation matches, and it may pass
 	op   *agentgw.Operation // nil: nothing to claim
+	tool *Tool              // nil where a proxied request belongs to none
+	link *mcpLink           // nil at all doors but MCP's
 }
 
 // plan reads a call. The decision is a refusal: rejected or denied.
-func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
-	p := &plan{call: call}
-	if call.Tool != "" && g.Tools[call.Tool] == nil {
+func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decision) {
+	p := &plan{call: call, link: link}
+	tool := link.toolOf(call)
+	if tool == nil {
+		tool = g.tool(call.Tool)
+	}
+	// What the caller does itself (begin and complete) need not be a tool of ours; that a policy knows it is enough.
+	if call.Tool != "" && tool == nil && !(call.Nonce != "" && g.Policy.Guards(call.Tool)) {
 		return nil, rejected("There is no tool %q. GET /v1/tools lists them.", call.Tool)
+	}
+	if p.tool = tool; tool != nil {
+		call.Tool = tool.Name
 	}
 	var err error
 	if p.args, call.Arguments, err = g.read(call); err != nil {
@@ -127,8 +147,9 @@ func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
 	}
 	args := p.args
 	if p.def == nil {
-		tool := g.Tools[call.Tool]
 		switch {
+		case tool == nil && call.Request == nil:
+			return nil, &agentgw.Decision{Verdict: agentgw.Denied, Detail: noGuard}
 		case g.Unmatched == "pass" || g.Unmatched != "deny" && reads(call, tool):
 			return p, nil
 		case g.Unmatched != "auto":
@@ -142,7 +163,7 @@ func (g *Gateway) plan(call *agentgw.Call) (*plan, *agentgw.Decision) {
 	if g.Allowed != nil && !g.Allowed(call.Principal, p.def.Name) {
 		return nil, &agentgw.Decision{Verdict: agentgw.Denied, Operation: p.def.Name}
 	}
-	if tool := g.Tools[call.Tool]; tool != nil && call.Request == nil {
+	if tool != nil && call.Request == nil {
 		if err := tool.Fits(p.args); err != nil {
 			return nil, rejected("%v.", err)
 		}
@@ -285,20 +306,34 @@ func (g *Gateway) unavailable(p *plan, why string) *agentgw.Decision {
 
 // attempt sends a claimed call and settles it.
 func (g *Gateway) attempt(ctx context.Context, p *plan, found ledger.Finding) Response {
-	claim := found.Claim
-	d := &agentgw.Decision{Verdict: agentgw.Executed, Operation: p.def.Name, Canonical: p.op.Fields}
+	g.near.add(p.op)
+	return g.finish(ctx, p, &begun{found.Claim, g.keep(ctx, found.Claim)})
+}
+
+// begun is an attempt whose claim is held; stop ends the renewal of its lease.
+type begun struct {
+	claim *ledger.Claim
+	stop  func()
+}
+
+// finish sends what an attempt has to send now, and settles it unless the tool asks back.
+func (g *Gateway) finish(ctx context.Context, p *plan, a *begun) Response {
+	d := &agentgw.Decision{Verdict: agentgw.Executed, Operation: p.def.Name, Canonical: p.op.Fields, Effect: a.claim.Effect}
 	if p.op.Rule.Pattern == agentgw.Overwrite {
 		d.Verdict = agentgw.Passed
 	}
-	g.near.add(p.op)
-	stop := g.keep(ctx, claim)
-	in, res := g.send(ctx, p, g.upstreamKey(p, claim.Effect))
-	stop()
+	in, res := g.send(ctx, p, g.upstreamKey(p, a.claim.Effect))
+	if in != nil && in.Asks {
+		g.asked.put(g, p, a, in)
+		d.Answer = in.Answer
+		return Response{Decision: d, Rest: in.Rest}
+	}
+	a.stop()
 	kept := res
 	if in != nil && in.Rest != nil || p.op.Rule.Keep == agentgw.KeepNothing {
 		kept.Answer = nil
 	}
-	d.Effect = g.settle(ctx, claim, kept)
+	d.Effect = g.settle(ctx, a.claim, kept)
 	if d.Verdict == agentgw.Passed {
 		d.Effect = nil
 	}
@@ -328,7 +363,7 @@ func detailOf(d *agentgw.Decision, why string) string {
 // send carries one attempt to the tool and classifies what came back. The policy's timeout, else the upstream's, else ten minutes ends
 // it. in is nil where no whole answer came.
 func (g *Gateway) send(ctx context.Context, p *plan, key string) (*Incoming, agentgw.Result) {
-	out := &Outgoing{Call: p.call, Args: p.args, Key: key, MaxBytes: defaultMaxAnswer}
+	out := &Outgoing{Call: p.call, Args: p.args, Key: key, MaxBytes: defaultMaxAnswer, tool: p.tool, link: p.link}
 	timeout := g.timeout(p)
 	if p.def != nil && p.def.MaxAnswer > 0 {
 		out.MaxBytes = p.def.MaxAnswer
@@ -366,21 +401,29 @@ func (g *Gateway) timeout(p *plan) time.Duration {
 	if p.def != nil && p.def.Timeout > 0 {
 		return p.def.Timeout
 	}
-	if u := g.upstream(p.call); u != nil && u.Timeout > 0 {
+	if u := g.upstream(p); u != nil && u.Timeout > 0 {
 		return u.Timeout
 	}
 	return defaultTimeout
 }
 
 // upstream is where the call goes; nil where no upstream is configured for it.
-func (g *Gateway) upstream(call *agentgw.Call) *Upstream {
-	if call.Request != nil {
-		return g.Upstreams[call.Request.Upstream]
-	}
-	if t := g.Tools[call.Tool]; t != nil {
-		return g.Upstreams[t.Upstream]
+func (g *Gateway) upstream(p *plan) *Upstream {
+	switch {
+	case p.call.Request != nil:
+		return g.Upstreams[p.call.Request.Upstream]
+	case p.tool != nil:
+		return g.Upstreams[p.tool.Upstream]
 	}
 	return nil
+}
+
+// tool finds a tool by name: the configuration's own, or one of an MCP server. nil where there is none.
+func (g *Gateway) tool(name string) *Tool {
+	if t := g.Tools[name]; t != nil || name == "" {
+		return t
+	}
+	return g.MCP.find(name)
 }
 
 // cancelling ends the attempt's context once what is left of a large answer was copied.

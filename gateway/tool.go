@@ -21,6 +21,8 @@ type Tool struct {
 	Description string
 	Input       json.RawMessage // JSON Schema, given to agents as it is
 	ReadOnly    bool            // a safe method, or declared so
+
+	remote string // its name at an MCP server; "" where it is no such tool
 }
 
 // Upstream is a server that offers tools.
@@ -29,7 +31,8 @@ type Upstream struct {
 	URL               *url.URL
 	Timeout           time.Duration // 0: ten minutes
 	Headers           []agentgw.Header
-	IdempotencyHeader string // "" where the upstream does not dedup by our key
+	IdempotencyHeader string     // "" where the upstream does not dedup by our key
+	MCP               *MCPServer // where it is an MCP server, and has no URL of its own
 }
 
 // Outgoing is one attempt, ready to be sent.
@@ -38,12 +41,16 @@ type Outgoing struct {
 	Args     canonicalize.Value // the arguments, read once
 	Key      string             // for the upstream's idempotency header; "" where it has none
 	MaxBytes int64              // of the answer that is kept; what follows comes as Rest
+
+	tool *Tool    // that the call is for, where the flow has found it
+	link *mcpLink // the MCP door's message behind the call; nil at other doors
 }
 
 // Incoming is what came back.
 type Incoming struct {
 	Answer  *agentgw.Answer
 	IsError bool // MCP: the tool says of itself that it failed
+	Asks    bool // MCP: the tool wants more input, and the attempt goes on when it comes
 	// Rest is what follows Answer.Body where the answer was larger than MaxBytes; the door copies and closes it. nil otherwise.
 	Rest io.ReadCloser
 	// Live are headers for the caller of this attempt alone (Date, Set-Cookie): they are never kept.

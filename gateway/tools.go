@@ -92,12 +92,9 @@ func (d *doors) listTools(c echo.Context, who *Principal) error {
 		return refuse(c, rejected("format: %q is not known; use openai-chat, openai-responses, anthropic or mcp.", format))
 	}
 	list := []any{}
+	d.mcp.find("") // asks the servers that were not asked for a while
 	for _, t := range d.offered(who) {
-		schema := t.Input
-		if len(schema) == 0 {
-			schema = json.RawMessage(emptyInput)
-		}
-		list = append(list, write(t, schema))
+		list = append(list, write(t, schemaOf(t)))
 	}
 	if format == "mcp" {
 		return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, map[string]any{"tools": list})
@@ -105,22 +102,39 @@ func (d *doors) listTools(c echo.Context, who *Principal) error {
 	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, list)
 }
 
-// offered are the tools that a principal may use, by name, and callTool where one of them can be repeated or be similar.
+// schemaOf is a tool's schema.
+func schemaOf(t *Tool) json.RawMessage {
+	if len(t.Input) == 0 {
+		return json.RawMessage(emptyInput)
+	}
+	return t.Input
+}
+
+// offered are the tools that a principal may use, and callTool where one of them can be repeated or be similar: the configuration's own
+// by name, then those of the MCP servers as far as they are known.
 func (d *doors) offered(who *Principal) []*Tool {
 	var tools []*Tool
-	extra := false
 	for _, name := range slices.Sorted(maps.Keys(d.tools)) {
-		guards := guardsOf(d.policy, name)
-		if len(guards) > 0 && !slices.ContainsFunc(guards, func(o *policy.Operation) bool { return who.allows(o.Name) }) {
-			continue
-		}
 		tools = append(tools, d.tools[name])
-		extra = extra || slices.ContainsFunc(guards, asksBack)
 	}
-	if extra && d.tools[callTool] == nil {
+	tools = append(tools, d.mcp.tools()...)
+	tools = slices.DeleteFunc(tools, func(t *Tool) bool { return !d.mayUse(who, t) })
+	if slices.ContainsFunc(tools, d.repeats) && d.tools[callTool] == nil {
 		tools = append(tools, &Tool{Name: callTool, Description: callToolDescription, Input: callToolInput})
 	}
 	return tools
+}
+
+// mayUse reports whether a principal may do some operation with a tool.
+func (d *doors) mayUse(who *Principal, t *Tool) bool {
+	guards := guardsOf(d.policy, t.Name)
+	return len(guards) == 0 || slices.ContainsFunc(guards, func(o *policy.Operation) bool { return who.allows(o.Name) })
+}
+
+// repeats reports whether a tool can be repeated or be similar: by its operations, or as one that is guarded without any.
+func (d *doors) repeats(t *Tool) bool {
+	guards := guardsOf(d.policy, t.Name)
+	return slices.ContainsFunc(guards, asksBack) || len(guards) == 0 && d.unmatched == "auto" && !t.ReadOnly
 }
 
 // guardsOf are the operations that name a tool.

@@ -198,13 +198,18 @@ func (h *HTTP) target(out *Outgoing) (*target, error) {
 	if name := upstream.IdempotencyHeader; name != "" && out.Key != "" {
 		to.header.Set(name, out.Key)
 	}
+	lowerKeys(to.header)
+	return to, nil
+}
+
+// lowerKeys writes the headers that net/http takes for leave to send again in a spelling that it does not look for: see target.request.
+func lowerKeys(h http.Header) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-		if values, ok := to.header[name]; ok { // see target.request
-			delete(to.header, name)
-			to.header[strings.ToLower(name)] = values
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
 		}
 	}
-	return to, nil
 }
 
 // proxied forwards a request as it came; the door has taken out what is not the upstream's.

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// child is one run of an MCP server that speaks over its pipes: a JSON-RPC message a line.
+type child struct {
+	in      io.WriteCloser
+	process *os.Process
+	dead    chan struct{} // closed when it has ended
+
+	writing sync.Mutex
+}
+
+const (
+	firstPause = 100 * time.Millisecond // before a child that ended at once is started again, doubled each time
+	lastPause  = 30 * time.Second
+	farewell   = 3 * time.Second // from the end of its input to a signal, and from there to the end
+)
+
+// startChild runs a command. got is told every message, ended that no more will come.
+func startChild(command []string, log *slog.Logger, got func(message []byte), ended func(error)) (*child, error) {
+	cmd := exec.Command(command[0], command[1:]...)
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	notes, err3 := cmd.StderrPipe()
+	if err := errors.Join(err1, err2, err3, cmd.Start()); err != nil {
+		return nil, fmt.Errorf("%s cannot be started: %w", command[0], err)
+	}
+	log.Info("started", "command", command[0], "pid", cmd.Process.Pid)
+	c := &child{in: in, process: cmd.Process, dead: make(chan struct{})}
+	var reading sync.WaitGroup
+	reading.Go(func() { logLines(notes, log) })
+	reading.Go(func() {
+		for r := bufio.NewReaderSize(out, 64<<10); ; {
+			line, err := readLine(r, maxMessage)
+			if err != nil {
+				in.Close() // it will end too
+				io.Copy(io.Discard, out)
+				return
+			}
+			if len(line) > 1 {
+				got(bytes.TrimSpace(line))
+			}
+		}
+	})
+	go func() {
+		reading.Wait()
+		err := cmd.Wait()
+		close(c.dead)
+		log.Info("ended", "command", command[0], "pid", cmd.Process.Pid, "state", cmd.ProcessState.String())
+		ended(errors.Join(errors.New("the server's process ended"), err))
+	}()
+	return c, nil
+}
+
+// stop ends a child: by the end of its input, which is how MCP says goodbye, else by signals.
+func (c *child) stop() {
+	c.in.Close()
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		select {
+		case <-c.dead:
+			return
+		case <-time.After(farewell):
+			c.process.Signal(signal)
+		}
+	}
+	<-c.dead
+}
+
+// logLines writes what a child says on stderr to the log.
+func logLines(r io.Reader, log *slog.Logger) {
+	for in := bufio.NewReader(r); ; {
+		line, err := readLine(in, 1<<20)
+		if err != nil {
+			io.Copy(io.Discard, r)
+			return
+		}
+		log.Info("stderr", "line", string(line[:len(line)-1]))
+	}
+}
+
+// write sends a message. sent is false where no byte of it can have arrived.
+func (c *child) write(message []byte) (sent bool, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	select {
+	case <-c.dead:
+		return false, errors.New("the server's process has ended")
+	default:
+	}
+	n, err := c.in.Write(slices.Concat(oneLine(message), []byte{'\n'}))
+	return n > 0, err
+}

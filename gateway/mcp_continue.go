@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"agentgw"
+)
+
+// askedBack holds the attempts of tools that answered `input_required` (MCP 2026-07-28, multi round-trip requests): they have begun and
+// not ended. They live in this process; with it they lapse into doubt.
+type askedBack struct {
+	mu   sync.Mutex
+	held map[askKey]*asking
+}
+
+// askKey names one question: the effect, who may answer it, and the requestState that came with it. All must fit.
+type askKey struct {
+	effect            agentgw.EffectID
+	tenant, principal string
+	state             string
+}
+
+type asking struct {
+	*begun
+	cancel func() // of the timer that gives it up
+}
+
+// put keeps an attempt until its continuation, or for as long as the attempt may take: then its lease runs out.
+func (b *askedBack) put(g *Gateway, p *plan, a *begun, in *Incoming) {
+	key := keyOf(p, string(memberOf(in.Answer.Body, "requestState")))
+	held := &asking{begun: a}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held == nil {
+		b.held = map[askKey]*asking{}
+	}
+	held.cancel = g.Clock.AfterFunc(min(g.timeout(p), time.Hour), func() { b.drop(key, held) })
+	b.held[key] = held
+}
+
+func (b *askedBack) drop(key askKey, held *asking) {
+	b.mu.Lock()
+	mine := b.held[key] == held
+	if mine {
+		delete(b.held, key)
+	}
+	b.mu.Unlock()
+	if mine {
+		held.stop()
+	}
+}
+
+// take gives out the attempt that a call continues, once. nil where the call continues none.
+func (b *askedBack) take(p *plan) *begun {
+	if p.link == nil || !p.link.continues {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := keyOf(p, p.link.state)
+	held := b.held[key]
+	if held == nil {
+		return nil
+	}
+	delete(b.held, key)
+	held.cancel()
+	return held.begun
+}
+
+func keyOf(p *plan, state string) askKey {
+	return askKey{p.op.ID, p.call.Tenant, p.call.Principal, state}
+}

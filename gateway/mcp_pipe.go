@@ -1,0 +1,438 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	maxSessions  = 256       // of one server that is a child process: each has a process of its own
+	idleSession  = time.Hour // after that a session without streams is ended
+	maxUndelived = 256       // messages that wait for a stream
+)
+
+// childWire reaches servers that are child processes: each session of a client has one of its own, and all requests of one principal
+// that belong to no session (2026-07-28) share one.
+type childWire struct {
+	command []string
+	log     *slog.Logger
+
+	mu       sync.Mutex
+	sessions map[string]*pipe
+	closed   bool
+}
+
+func newChildWire(command []string, log *slog.Logger) *childWire {
+	return &childWire{command: command, log: log, sessions: map[string]*pipe{}}
+}
+
+func (w *childWire) close() {
+	w.mu.Lock()
+	w.closed = true
+	all := w.sessions
+	w.sessions = nil
+	w.mu.Unlock()
+	var stopping sync.WaitGroup
+	for _, p := range all {
+		stopping.Go(p.end)
+	}
+	stopping.Wait()
+}
+
+// do implements wire.
+func (w *childWire) do(ctx context.Context, who, method string, header http.Header, body []byte) (*http.Response, error) {
+	msg := peek(body)
+	p, id, res, err := w.session(who, header.Get("Mcp-Session-Id"), msg)
+	if res != nil || err != nil {
+		return res, err
+	}
+	switch {
+	case method == http.MethodDelete:
+		w.forget(id)
+		return response(http.StatusNoContent, "", nil), nil
+	case method == http.MethodGet && header.Get("Mcp-Session-Id") == "":
+		return response(http.StatusMethodNotAllowed, "", nil), nil
+	case method == http.MethodGet:
+		res = p.listen(ctx)
+	default:
+		if res, err = p.send(ctx, msg, body); err != nil {
+			return nil, err
+		}
+	}
+	if msg.method == "initialize" {
+		res.Header.Set("Mcp-Session-Id", id)
+	}
+	return res, nil
+}
+
+// session finds the process of a request. res refuses.
+func (w *childWire) session(who, id string, msg message) (p *pipe, key string, res *http.Response, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, "", nil, &SendError{Err: errors.New("the gateway is stopping")}
+	}
+	w.sweep()
+	key = id
+	switch {
+	case msg.method == "initialize":
+		key = rand.Text()
+	case id == "":
+		key = "\x00" + who // without a session
+	case w.sessions[id] == nil || w.sessions[id].who != who:
+		return nil, "", response(http.StatusNotFound, "application/json", errorRPC(msg.id, &rpcError{code: codeInvalidRequest, message: "There is no such session; initialize a new one."})), nil
+	}
+	if p = w.sessions[key]; p == nil {
+		if len(w.sessions) >= maxSessions {
+			return nil, "", response(http.StatusServiceUnavailable, "", nil), nil
+		}
+		p = &pipe{wire: w, who: who, shared: msg.method != "initialize", waiting: map[string]*stream{}}
+		w.sessions[key] = p
+	}
+	p.used = time.Now()
+	return p, key, nil, nil
+}
+
+// sweep ends sessions that nobody uses any more. w.mu is held.
+func (w *childWire) sweep() {
+	for id, p := range w.sessions {
+		if time.Since(p.used) > idleSession && p.idle() {
+			delete(w.sessions, id)
+			go p.end()
+		}
+	}
+}
+
+func (w *childWire) forget(id string) {
+	w.mu.Lock()
+	p := w.sessions[id]
+	delete(w.sessions, id)
+	w.mu.Unlock()
+	if p != nil {
+		p.end()
+	}
+}
+
+// message is what a pipe reads of a message to or from a server.
+type message struct{ id, method string }
+
+func peek(b []byte) (m message) {
+	all, err := membersOf(b)
+	if err != nil {
+		return m
+	}
+	for _, it := range all {
+		switch value := b[it.start:it.end]; it.name {
+		case "id":
+			m.id = string(value)
+		case "method":
+			json.Unmarshal(value, &m.method)
+		}
+	}
+	return m
+}
+
+// pipe is one session with a server that is a child process. The process is started again when it has ended, and greeted as the client
+// greeted the first one.
+type pipe struct {
+	wire   *childWire
+	who    string
+	shared bool // by requests without session: their ids are the callers' own and may clash
+	used   time.Time
+
+	mu          sync.Mutex
+	child       *child
+	ended       bool
+	hello       []byte // the client's initialize
+	initialized []byte // and what it sent afterwards
+	waiting     map[string]*stream
+	latest      *stream // of a request
+	listener    *stream
+	kept        [][]byte // for the next listener
+	started     time.Time
+	pause       time.Duration
+}
+
+// stream is where messages of the server go: the answer to one request, or a listener.
+type stream struct {
+	id    string // the caller's own
+	token string // of its progress; "" for none
+
+	mu      sync.Mutex
+	pending []byte // events that are not read yet
+	closed  bool
+	err     error
+	wake    chan struct{}
+}
+
+func newStream(ctx context.Context) (*stream, *http.Response) {
+	r, w := io.Pipe()
+	s := &stream{wake: make(chan struct{}, 1)}
+	go s.pour(w)
+	context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
+	res := response(http.StatusOK, "text/event-stream", nil)
+	res.Body, res.ContentLength = r, -1
+	return s, res
+}
+
+// pour writes what is pending until the stream is closed. Where nobody reads any more it goes nowhere.
+func (s *stream) pour(w *io.PipeWriter) {
+	for {
+		s.mu.Lock()
+		b, closed, err := s.pending, s.closed, s.err
+		s.pending = nil
+		s.mu.Unlock()
+		if len(b) > 0 {
+			w.Write(b)
+			continue
+		}
+		if closed {
+			w.CloseWithError(err)
+			return
+		}
+		<-s.wake
+	}
+}
+
+// put hands over a message. One that is no answer is dropped where nobody reads.
+func (s *stream) put(m []byte, answer bool) {
+	s.mu.Lock()
+	if !s.closed && (answer || len(s.pending) < maxMessage) {
+		s.pending = append(s.pending, newEvent("", m).raw...)
+	}
+	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *stream) close(err error) {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed, s.err = true, err
+	}
+	s.mu.Unlock()
+	s.poke()
+}
+
+func (s *stream) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// send delivers a message; the answer to a request is a stream.
+func (p *pipe) send(ctx context.Context, msg message, body []byte) (*http.Response, error) {
+	c, err := p.running(ctx, msg, body)
+	if err != nil {
+		return nil, &SendError{Err: err}
+	}
+	if msg.id == "" || msg.method == "" {
+		if _, err := c.write(body); err != nil {
+			return nil, &SendError{Sent: true, Err: err}
+		}
+		return response(http.StatusAccepted, "", nil), nil
+	}
+	s, res := newStream(ctx)
+	s.id = msg.id
+	s.token = string(memberOf(memberOf(memberOf(body, "params"), "_meta"), "progressToken"))
+	id := msg.id
+	if p.shared {
+		id = newID()
+		body = setMember(body, "id", []byte(id))
+	}
+	p.mu.Lock()
+	if p.waiting[id] != nil {
+		p.mu.Unlock()
+		res.Body.Close()
+		s.close(nil)
+		return response(http.StatusBadRequest, "application/json", errorRPC(msg.id, &rpcError{code: codeInvalidRequest, message: "A request with this id is under way."})), nil
+	}
+	p.waiting[id], p.latest = s, s
+	p.mu.Unlock()
+	if sent, err := c.write(body); err != nil {
+		p.drop(id, s, err)
+		return nil, &SendError{Sent: sent, Err: err}
+	}
+	return res, nil
+}
+
+func (p *pipe) drop(id string, s *stream, err error) {
+	p.mu.Lock()
+	if p.waiting[id] == s {
+		delete(p.waiting, id)
+	}
+	if p.latest == s {
+		p.latest = nil
+		for _, other := range p.waiting {
+			p.latest = other
+		}
+	}
+	p.mu.Unlock()
+	s.close(err)
+}
+
+// listen is a stream of what belongs to no request.
+func (p *pipe) listen(ctx context.Context) *http.Response {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.listener != nil {
+		return response(http.StatusConflict, "", nil)
+	}
+	s, res := newStream(ctx)
+	p.listener = s
+	for _, m := range p.kept {
+		s.put(m, false)
+	}
+	p.kept = nil
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		if p.listener == s {
+			p.listener = nil
+		}
+		p.mu.Unlock()
+		s.close(nil)
+	})
+	return res
+}
+
+// got takes a message of the server.
+func (p *pipe) got(b []byte) {
+	msg := peek(b)
+	if msg.method == "" {
+		p.mu.Lock()
+		s := p.waiting[msg.id]
+		p.mu.Unlock()
+		if s == nil {
+			return // nobody waits for it: the greeting of a process that was started again
+		}
+		if p.shared {
+			b = setMember(b, "id", []byte(s.id))
+		}
+		s.put(b, true)
+		p.drop(msg.id, s, nil)
+		return
+	}
+	if s := p.streamFor(b); s != nil {
+		s.put(b, false)
+	}
+}
+
+// streamFor chooses where a message that is no answer goes: progress to the request that asked for it, else to a request under way,
+// which it most likely is about, else to the listener.
+func (p *pipe) streamFor(b []byte) *stream {
+	token := string(memberOf(memberOf(b, "params"), "progressToken"))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.waiting {
+		if token != "" && s.token == token {
+			return s
+		}
+	}
+	switch {
+	case p.latest != nil:
+		return p.latest
+	case p.listener != nil:
+		return p.listener
+	}
+	if len(p.kept) < maxUndelived {
+		p.kept = append(p.kept, bytes.Clone(b))
+	}
+	return nil
+}
+
+func (p *pipe) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) == 0 && p.listener == nil
+}
+
+// running is the child, started where there is none.
+func (p *pipe) running(ctx context.Context, msg message, body []byte) (*child, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+		return nil, errors.New("the session has ended")
+	case p.child != nil:
+		if msg.method == "notifications/initialized" {
+			p.initialized = body
+		}
+		return p.child, nil
+	}
+	if err := p.start(ctx); err != nil {
+		return nil, err
+	}
+	switch {
+	case msg.method == "initialize":
+		p.hello = body
+	case p.hello != nil:
+		again := setMember(p.hello, "id", []byte(newID()))
+		for _, m := range [][]byte{again, p.initialized} {
+			if m == nil {
+				continue
+			}
+			if _, err := p.child.write(m); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p.child, nil
+}
+
+// start runs the command, not at once where the last process ended soon after its start. p.mu is held.
+func (p *pipe) start(ctx context.Context) error {
+	if time.Since(p.started) < lastPause && !p.started.IsZero() {
+		p.pause = min(max(2*p.pause, firstPause), lastPause)
+		if err := wait(ctx, p.pause); err != nil {
+			return fmt.Errorf("the server ended soon after its start: %w", err)
+		}
+	} else {
+		p.pause = 0
+	}
+	p.started = time.Now()
+	var c *child
+	c, err := startChild(p.wire.command, p.wire.log, p.got, func(err error) { p.died(&c, err) })
+	if err != nil {
+		return err
+	}
+	p.child = c
+	return nil
+}
+
+// died gives up what waits for a process that has ended: whether it did its work, nobody knows.
+func (p *pipe) died(c **child, err error) {
+	p.mu.Lock()
+	if p.child == *c {
+		p.child = nil
+	}
+	waiting := p.waiting
+	p.waiting, p.latest = map[string]*stream{}, nil
+	p.mu.Unlock()
+	for _, s := range waiting {
+		s.close(err)
+	}
+}
+
+// end ends the session.
+func (p *pipe) end() {
+	p.mu.Lock()
+	p.ended = true
+	c, listener := p.child, p.listener
+	p.listener = nil
+	p.mu.Unlock()
+	if listener != nil {
+		listener.close(nil)
+	}
+	if c != nil {
+		c.stop()
+	}
+}

@@ -1,0 +1,273 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agentgw/policy"
+)
+
+const (
+	maxSchema  = 256 << 10        // a longer definition of a tool is shown as it came, but its schema is not read
+	relistable = 10 * time.Second // a server is asked for an unknown tool at most so often
+	maxPages   = 100
+)
+
+// remoteTool is a tool of an MCP server.
+type remoteTool struct {
+	server *mcpServer
+	name   string // at the server
+	raw    []byte // its definition as it came
+	sum    [sha256.Size]byte
+	tool   *Tool // under the name by which it is guarded
+}
+
+// toolNames finds remote tools by the names under which they are guarded, and by their plain names where only one has it.
+type toolNames struct {
+	mu     sync.RWMutex
+	guards map[string]*remoteTool
+	plain  map[string]map[string]*remoteTool // by the tool's own name, then by server
+}
+
+func (n *toolNames) find(name string) *remoteTool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if t := n.guards[name]; t != nil {
+		return t
+	}
+	if len(n.plain[name]) == 1 {
+		for _, t := range n.plain[name] {
+			return t
+		}
+	}
+	return nil
+}
+
+func (n *toolNames) add(t *remoteTool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.guards == nil {
+		n.guards, n.plain = map[string]*remoteTool{}, map[string]map[string]*remoteTool{}
+	}
+	n.guards[t.tool.Name] = t
+	if n.plain[t.name] == nil {
+		n.plain[t.name] = map[string]*remoteTool{}
+	}
+	n.plain[t.name][t.server.name] = t
+}
+
+// clashes reports whether more than one server has a tool of that name.
+func (n *toolNames) clashes(name string) bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.plain[name]) > 1
+}
+
+// guardName is the name under which a tool of a server is guarded. It hangs on the configuration and the policies alone, so that no
+// server can take a guard away by what it offers: server_tool where a policy says so, tool where a policy says that or there is one
+// server only, else server_tool.
+func (m *MCP) guardName(s *mcpServer, tool string) string {
+	long := s.name + "_" + tool
+	own := m.Tools[tool] != nil
+	switch {
+	case guarded(m.Policy, long):
+		return long
+	case !own && (guarded(m.Policy, tool) || len(m.servers) == 1):
+		return tool
+	}
+	return long
+}
+
+func guarded(p *policy.Policy, tool string) bool { return p != nil && len(guardsOf(p, tool)) > 0 }
+
+// learn remembers the tools of a result of tools/list.
+func (m *MCP) learn(s *mcpServer, result []byte) {
+	items, err := itemsOf(memberOf(result, "tools"))
+	if err != nil {
+		return
+	}
+	for _, raw := range items {
+		var def struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			InputSchema json.RawMessage `json:"inputSchema"`
+			Annotations struct {
+				ReadOnly bool `json:"readOnlyHint"`
+			} `json:"annotations"`
+		}
+		if json.Unmarshal(raw, &def) != nil || def.Name == "" {
+			continue
+		}
+		if len(raw) > maxSchema {
+			def.InputSchema = nil
+		}
+		t := &remoteTool{server: s, name: def.Name, raw: slices.Clone(raw), sum: sha256.Sum256(raw)}
+		t.tool = &Tool{Name: m.guardName(s, def.Name), Upstream: s.name, Description: def.Description,
+			Input: slices.Clone(def.InputSchema), ReadOnly: def.Annotations.ReadOnly, remote: def.Name}
+		m.remember(t)
+	}
+}
+
+// remember keeps a tool and says where it is not the one it was: whoever approved it approved other words.
+func (m *MCP) remember(t *remoteTool) {
+	s := t.server
+	s.mu.Lock()
+	old := s.tools[t.name]
+	s.tools[t.name] = t
+	s.mu.Unlock()
+	sum := hex.EncodeToString(t.sum[:8])
+	switch {
+	case old == nil || old.raw == nil:
+		s.log.Info("tool", "tool", t.name, "guarded_as", t.tool.Name, "read_only", t.tool.ReadOnly, "sha256", sum)
+	case old.sum != t.sum:
+		s.log.Warn("A TOOL HAS CHANGED since it was first seen: look at its description before agents go on using it", "tool", t.name,
+			"sha256", sum, "was", hex.EncodeToString(old.sum[:8]))
+	default:
+		return
+	}
+	m.names.add(t)
+}
+
+// tools are the known tools of all servers, by server and name.
+func (m *MCP) tools() (all []*Tool) {
+	if m == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.servers)) {
+		s := m.servers[name]
+		s.mu.Lock()
+		for _, tool := range slices.Sorted(maps.Keys(s.tools)) {
+			all = append(all, s.tools[tool].tool)
+		}
+		s.mu.Unlock()
+	}
+	return all
+}
+
+// definition is a tool's definition as it came.
+func (s *mcpServer) definition(tool string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools[tool].raw
+}
+
+// toolAt is the tool of a server, asked for through the caller's own session where it is not known yet. One that the server does not
+// list is guarded as well: as a tool that may do anything.
+func (m *MCP) toolAt(ctx context.Context, s *mcpServer, name string, t turn) *Tool {
+	s.mu.Lock()
+	known := s.tools[name]
+	fresh := time.Since(s.listed) < relistable
+	if known == nil && !fresh {
+		s.listed = time.Now()
+	}
+	s.mu.Unlock()
+	if known == nil && !fresh {
+		m.list(ctx, s, func(ctx context.Context, message []byte) (*mcpReply, error) {
+			t := turn{who: t.who, header: t.header.Clone(), body: message}
+			t.header.Del("Mcp-Name")
+			if t.header.Get("Mcp-Method") != "" {
+				t.header.Set("Mcp-Method", "tools/list")
+			}
+			return s.exchange(ctx, t)
+		}, t.body)
+		s.mu.Lock()
+		known = s.tools[name]
+		s.mu.Unlock()
+	}
+	if known == nil {
+		return &Tool{Name: m.guardName(s, name), Upstream: s.name, remote: name}
+	}
+	return known.tool
+}
+
+// list asks for all pages of tools/list and learns them. like is a message whose protocol _meta is used for the requests; nil for none.
+func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Context, message []byte) (*mcpReply, error), like []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	cursor := []byte(nil)
+	for range maxPages {
+		params := []byte("{}")
+		if meta := protocolMeta(memberOf(memberOf(like, "params"), "_meta")); meta != nil {
+			params = setMember(params, "_meta", meta)
+		}
+		if cursor != nil {
+			params = setMember(params, "cursor", cursor)
+		}
+		message := []byte(`{"jsonrpc":"2.0","id":` + newID() + `,"method":"tools/list"}`)
+		reply, err := ask(ctx, setMember(message, "params", params))
+		if err != nil {
+			return err
+		}
+		m.learn(s, reply.result)
+		if cursor = memberOf(reply.result, "nextCursor"); cursor == nil || string(cursor) == "null" {
+			break
+		}
+	}
+	return nil
+}
+
+// refresh asks every server for its tools through the gateway's own connections.
+func (m *MCP) refresh(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, s := range m.servers {
+		all.Go(func() {
+			if err := m.list(ctx, s, s.client.ask, nil); err != nil {
+				s.log.Warn("its tools cannot be listed", "error", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// find is a remote tool by name, asking the servers where it is not known. nil where there is none.
+func (m *MCP) find(name string) *Tool {
+	if m == nil || len(m.servers) == 0 {
+		return nil
+	}
+	t := m.known(name)
+	if t == nil && m.askable() {
+		m.refresh(context.Background())
+		t = m.known(name)
+	}
+	if t == nil {
+		return nil
+	}
+	return t.tool
+}
+
+// known is a remote tool by the name under which it is guarded, by its plain name where one server has it, or as server_tool.
+func (m *MCP) known(name string) *remoteTool {
+	if t := m.names.find(name); t != nil {
+		return t
+	}
+	for _, s := range m.servers {
+		if plain, ok := strings.CutPrefix(name, s.name+"_"); ok {
+			s.mu.Lock()
+			t := s.tools[plain]
+			s.mu.Unlock()
+			if t != nil {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// askable reports whether some server was not asked for a while, and counts that as asking.
+func (m *MCP) askable() (yes bool) {
+	for _, s := range m.servers {
+		s.mu.Lock()
+		if time.Since(s.listed) >= relistable {
+			s.listed, yes = time.Now(), true
+		}
+		s.mu.Unlock()
+	}
+	return yes
+}

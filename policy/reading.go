@@ -19,6 +19,9 @@ func (p *Policy) Reading(call *agentgw.Call) (repair, decode []string) {
 	return repair, decode
 }
 
+// Guards reports whether an operation names the tool.
+func (p *Policy) Guards(tool string) bool { return len(p.index.tools[tool]) > 0 }
+
 func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }

@@ -88,6 +88,8 @@ func (t *timedSender) Send(ctx context.Context, out *Outgoing) (*Incoming, error
 		name = out.Call.Request.Upstream
 	} else if tool := t.tools[out.Call.Tool]; tool != nil {
 		name = tool.Upstream
+	} else if out.tool != nil {
+		name = out.tool.Upstream
 	}
 	t.metrics.upstream.WithLabelValues(name, sendResult(err)).Observe(time.Since(start).Seconds())
 	return in, err

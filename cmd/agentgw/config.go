@@ -112,7 +112,9 @@ func (r *configReader) read() {
 		}
 	}
 	for _, ref := range r.refs {
-		if r.c.upstreams[ref.node.Value] == nil {
+		if u := r.c.upstreams[ref.node.Value]; u != nil && u.MCP != nil {
+			r.Fault(ref.node, "leave the tool out: a server's own tools need no declaration", "%s: the upstream %q is an MCP server", ref.what, ref.node.Value)
+		} else if u == nil {
 			r.Fault(ref.node, policy.DidYouMean(ref.node.Value, names(r.c.upstreams)), "%s: there is no upstream %q", ref.what, ref.node.Value)
 		}
 	}
@@ -148,9 +150,14 @@ func (c *config) policyEnv() policy.Env {
 	env := policy.Env{Defaults: c.defaults, Upstreams: map[string]policy.UpstreamFacts{}, Tools: map[string]bool{}, Routes: map[string]policy.Route{}}
 	for name, u := range c.upstreams {
 		env.Upstreams[name] = policy.UpstreamFacts{IdempotencyHeader: u.IdempotencyHeader != ""}
+		if u.MCP != nil {
+			env.Tools = nil // its tools are known when it is asked: any name may be one of them
+		}
 	}
 	for name, t := range c.tools {
-		env.Tools[name] = true
+		if env.Tools != nil {
+			env.Tools[name] = true
+		}
 		path, _, _ := strings.Cut(t.Path, "?")
 		env.Routes[name] = policy.Route{Method: t.Method, Upstream: t.Upstream, Path: path}
 	}

@@ -42,8 +42,10 @@ func (r *configReader) upstream(p policy.Member) *gateway.Upstream {
 	u := &gateway.Upstream{Name: p.Name}
 	m := r.Members(p.Value, "upstream "+p.Name, "{url: http://127.0.0.1:9000}", "url", "timeout", "headers", "idempotency_header", "mcp")
 	switch {
+	case m["mcp"] != nil && m["url"] != nil:
+		r.Fault(m["url"], "leave it out, or make two upstreams of it", "upstream %s has both url and mcp", p.Name)
 	case m["mcp"] != nil:
-		r.Fault(m["mcp"], "give it a url", "upstream %s: mcp is not yet supported", p.Name)
+		u.MCP = r.mcpServer(m["mcp"], p.Name)
 	case m["url"] != nil:
 		u.URL = r.url(m["url"], "url")
 	case p.Value.Kind == yaml.MappingNode:
@@ -67,6 +69,18 @@ func (r *configReader) upstream(p policy.Member) *gateway.Upstream {
 		}
 	}
 	return u
+}
+
+// mcpServer is the URL of an MCP server, or the command that starts one.
+func (r *configReader) mcpServer(n *yaml.Node, upstream string) *gateway.MCPServer {
+	if n.Kind != yaml.SequenceNode {
+		return &gateway.MCPServer{URL: r.url(n, "mcp")}
+	}
+	words, _ := r.Texts(n, "mcp", "[npx, -y, some-server]")
+	if len(words) == 0 {
+		r.Fault(n, "write it as mcp: [npx, -y, some-server], or mcp: https://desk.example/mcp", "upstream %s: mcp names no command", upstream)
+	}
+	return &gateway.MCPServer{Command: words}
 }
 
 func (r *configReader) headerName(n *yaml.Node, name string) bool {

@@ -37,6 +37,7 @@ type cli struct {
 	Serve   serveCmd   `cmd:"" help:"Run the gateway."`
 	Init    initCmd    `cmd:"" help:"Write a first configuration, an example policy and a test of it."`
 	Demo    demoCmd    `cmd:"" help:"See in under a minute what the gateway does. Needs nothing."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Guard an MCP server for a client that starts it as a command."`
 	Call    callCmd    `cmd:"" help:"Call one tool through the gateway."`
 	Effects effectsCmd `cmd:"" help:"Look at what happened, and say what is in doubt."`
 	Policy  policyCmd  `cmd:"" help:"Check, test, explain and draft policies."`
@@ -86,7 +87,7 @@ type exit int
 
 // helpFor is the command, as far as it was understood, with a space behind it.
 func helpFor(args []string) string {
-	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "policy": true, "version": true}
+	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "policy": true, "mcp": true, "version": true}
 	if known[args[0]] {
 		return args[0] + " "
 	}

@@ -41,8 +41,22 @@ func (s *serveCmd) Run(a *app) error {
 		in.close()
 		return err
 	}
+	recovered := in.recover(a.ctx, log) // before the first call
 	a.announce(in, log, agents.Addr(), operators.Addr())
-	return serve(a.ctx, in, log, agents, operators, s.Grace)
+	return serve(a.ctx, in, log, recovered, agents, operators, s.Grace)
+}
+
+// recover brings the outcomes of an earlier process, which the ledger could not take then, into it. It reports whether none is left:
+// until then their effects are doubts.
+func (in *instance) recover(ctx context.Context, log *slog.Logger) bool {
+	written, err := in.Recover(ctx)
+	if written > 0 {
+		log.Info("outcomes of an earlier process were written to the ledger", "count", written)
+	}
+	if err != nil {
+		log.Warn("outcomes of an earlier process wait for the ledger", "folder", in.config.spool(), "error", err)
+	}
+	return err == nil
 }
 
 func listen(c *config) (agents, operators net.Listener, err error) {
@@ -57,13 +71,18 @@ func listen(c *config) (agents, operators net.Listener, err error) {
 }
 
 // serve runs until ctx ends, or a listener breaks, and then lets what is under way end.
-func serve(ctx context.Context, in *instance, log *slog.Logger, agents, operators net.Listener, grace time.Duration) error {
+func serve(ctx context.Context, in *instance, log *slog.Logger, recovered bool, agents, operators net.Listener, grace time.Duration) error {
 	if n, err := in.Recover(ctx); n > 0 || err != nil {
 		log.Info("outcomes that waited in the spool", "written", n, "error", err)
 	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { in.Watch(watching, in.metrics.Doubts) })
+	watch.Go(func() {
+		for pause := 5 * time.Second; !recovered && in.Clock.Sleep(watching, pause) == nil; pause = min(2*pause, 10*time.Minute) {
+			recovered = in.recover(watching, log)
+		}
+	})
 
 	servers := []*http.Server{newServer(in.agents(), log), newServer(in.operators(), log)}
 	broken := make(chan error, len(servers))

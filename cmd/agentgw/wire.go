@@ -19,6 +19,7 @@ type instance struct {
 	config  *config
 	metrics *gateway.Metrics
 	http    *gateway.HTTP
+	mcp     *gateway.MCP
 	drain   *drain
 	log     io.Closer // the decision log; nil without one
 }
@@ -31,7 +32,8 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 	}
 	l := ledger.New(store)
 	in := &instance{config: c, metrics: gateway.NewMetrics(l), http: gateway.NewHTTP(c.tools, c.upstreams)}
-	in.drain = newDrain(in.metrics.Time(in.http, c.tools))
+	in.mcp = gateway.NewMCP(gateway.MCPOptions{Upstreams: c.upstreams, Tools: c.tools, Policy: c.policy, Next: in.http, Log: warn})
+	in.drain = newDrain(in.metrics.Time(in.mcp, c.tools))
 	observers := gateway.Observers{in.metrics}
 	if warn != nil {
 		observers = append(observers, raised{warn})
@@ -51,12 +53,15 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 	}
 	var spool *gateway.Spool
 	if c.ledger != "memory:" {
-		spool = gateway.NewSpool(c.beside("agentgw.spool"))
+		spool = gateway.NewSpool(c.spool())
 	}
-	in.Gateway = gateway.New(gateway.Options{Spool: spool, Policy: c.policy, Ledger: l, Sender: in.drain, Tools: c.tools, Upstreams: c.upstreams,
+	in.Gateway = gateway.New(gateway.Options{Spool: spool, Policy: c.policy, Ledger: l, Sender: in.drain, MCP: in.mcp, Tools: c.tools, Upstreams: c.upstreams,
 		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: c.wording(warn)})
 	return in, nil
 }
+
+// spool is the folder of outcomes that the ledger could not take: beside the configuration, for it belongs to this gateway alone.
+func (c *config) spool() string { return c.beside("agentgw.spool") }
 
 // agents is the handler of the agents' listener.
 func (in *instance) agents() http.Handler {
@@ -70,6 +75,7 @@ func (in *instance) operators() http.Handler {
 
 // close lets go of everything. Nothing may be under way any more.
 func (in *instance) close() error {
+	in.mcp.Close()
 	in.http.Close()
 	err := in.Ledger.Close()
 	if in.log != nil {

@@ -1,0 +1,82 @@
+package main
+
+// mutant is one rule, broken.
+type mutant struct {
+	Rule     string // in words, as it should be
+	File     string
+	Old, New string   // Old occurs once in the file
+	Guards   []string // arguments of go test beside the usual ones; nil: the usual ones
+}
+
+// guards are the runs of go test that may notice, the quick ones first.
+func (m mutant) guards() [][]string {
+	if m.Guards != nil {
+		return [][]string{m.Guards}
+	}
+	return [][]string{
+		{"./ledger", "./policy", "./canonicalize"},
+		{"./simulate"},
+		{"./gateway", "-run", "TestFaults|TestSpool|TestRoundTrips|TestStormRedis"},
+	}
+}
+
+const (
+	machine = "ledger/machine.go"
+	claim   = "ledger/claim.go"
+	settle  = "ledger/settle.go"
+	book    = "ledger/ledger.go"
+	holds   = "ledger/hold.go"
+	oper    = "ledger/operator.go"
+	judge   = "policy/judge.go"
+	flow    = "gateway/gateway.go"
+	attempt = "gateway/attempt.go"
+	token   = "gateway/token.go"
+	sender  = "gateway/upstream.go"
+)
+
+// mutants are the rules of the pipeline, in the order of the contract's promises.
+var mutants = []mutant{
+	{Rule: "a lapsed lease leaves a doubt", File: machine, Old: "evLapse: agentgw.StateIndeterminate,", New: "evLapse: agentgw.StateFailed,"},
+	{Rule: "a doubt is not retried unasked", File: judge, Old: "op.Rule.OnIndeterminate == agentgw.DoubtRetry", New: "true"},
+	{Rule: "a running attempt is not overtaken", File: judge, Old: "		if !e.Lapsed(m.Now) {\n			return running(e, m.Now)", New: "		if e.Lapsed(m.Now) {\n			return running(e, m.Now)"},
+	{Rule: "a conflict is told", File: judge, Old: "len(d) > 0 {\n		return agentgw.Judgement{Verdict: agentgw.Conflict", New: "false {\n		return agentgw.Judgement{Verdict: agentgw.Conflict"},
+	{Rule: "a caller's key of another effect is a conflict", File: judge, Old: "b != nil && b.ID != op.ID", New: "b != nil && b.ID == op.ID && b.Base == 1"},
+	{Rule: "a success is replayed until its time is over", File: judge, Old: "!m.Now.Before(e.Gone)", New: "m.Now.Before(e.Gone)"},
+	{Rule: "a tombstone answers after ttl", File: judge, Old: "!m.Now.Before(e.Expires)", New: "false"},
+	{Rule: "a token is for its own ordinal", File: judge, Old: "t.Ordinal == e.Ordinal:", New: "t.Ordinal <= e.Ordinal:"},
+	{Rule: "a token is for its own effect and generation", File: judge, Old: "t.ID == op.ID && t.Base == e.Base && m.Now.Before(t.Expires)", New: "m.Now.Before(t.Expires)", Guards: []string{"./gateway", "./simulate"}},
+	{Rule: "a token lives ten minutes", File: judge, Old: "t.Base == e.Base && m.Now.Before(t.Expires)", New: "t.Base == e.Base"},
+	{Rule: "repeat: never is never", File: judge, Old: "t != nil && r.Repeat != agentgw.RepeatNever", New: "t != nil"},
+	{Rule: "a redelivery repeats nothing", File: judge, Old: "call.Mode == agentgw.Redeliver", New: "false"},
+	{Rule: "under its caller's key a success is replayed whatever happened since", File: judge, Old: "b != nil && b.Base == e.Base {", New: "false {"},
+	{Rule: "a transition starts only from its states", File: judge, Old: "op.Rule.Pattern == agentgw.Transition && !startable", New: "false && !startable"},
+	{Rule: "a transition happens again only after a later one", File: judge, Old: "m.Entity.Moves > e.Move", New: "m.Entity.Moves >= e.Move"},
+	{Rule: "a held entity locks out its rivals", File: judge, Old: "	if m.Holder != nil {\n		return held(m)\n	}\n	if own.Way", New: "	if own.Way"},
+	{Rule: "an older value does not overwrite a newer one", File: judge, Old: "op.Newer < newest", New: "false"},
+	{Rule: "a value in doubt counts for the next", File: machine, Old: "next.Newer, next.Pending = max(next.Newer, next.Pending), \"\"", New: "next.Pending = \"\""},
+	{Rule: "attempts are counted", File: judge, Old: "len(recent) < b.Count", New: "true"},
+	{Rule: "a budget is counted before sending", File: holds, Old: "b.count()+n > limit.Count", New: "false"},
+	{Rule: "a failure returns its place in the budget", File: holds, Old: "if outcome == agentgw.Succeeded {\n		index", New: "if true {\n		index"},
+	{Rule: "worded alike is asked about", File: judge, Old: "len(m.Similar) > 0 && !another(op, m)", New: "false"},
+	{Rule: "a failure frees the effect", File: machine, Old: "evSucceed: agentgw.StateSucceeded, evFail: agentgw.StateFailed, evDoubt: agentgw.StateIndeterminate,\n	},\n	agentgw.StateIndeterminate", New: "evSucceed: agentgw.StateSucceeded, evFail: agentgw.StateIndeterminate, evDoubt: agentgw.StateIndeterminate,\n	},\n	agentgw.StateIndeterminate"},
+	{Rule: "a failed repeat falls back to the success", File: settle, Old: "res.Outcome == agentgw.Failed && c.prior != nil {", New: "false {"},
+	{Rule: "a retried doubt that fails stays one", File: machine, Old: "e.Doubted && res.Outcome == agentgw.Failed", New: "false"},
+	{Rule: "a retried doubt is in flight, not only claimed", File: machine, Old: "	if way == agentgw.Retry {", New: "	if false {"},
+	{Rule: "freed records hold no must_match values", File: machine, Old: "return f.Role == agentgw.RoleMatch })\n	e.Holds", New: "return false })\n	e.Holds"},
+	{Rule: "a late writer needs its own claim", File: settle, Old: "found.Claim == c.Claim()", New: "true"},
+	{Rule: "a fence that is not the claim's settles nothing", File: settle, Old: "e == nil || e.Fence != fence {", New: "e == nil {", Guards: []string{"./gateway", "./simulate"}},
+	{Rule: "after an operator's word the attempt's is evidence", File: machine, Old: "next.Claim, next.Why = claim, why", New: "next.Why = why"},
+	{Rule: "a lapse is written before it is told", File: book, Old: "	if !j.Lapse {\n		return false, nil\n	}", New: "	return false, nil"},
+	{Rule: "the version an operator saw is checked", File: oper, Old: "version != 0 && version != e.Version", New: "false", Guards: []string{"./gateway", "./cmd/agentgw", "-run", "Admin|Operator|Effects|Script"}},
+	{Rule: "several partitions are claimed before anything is launched", File: machine, Old: "	if reserve {\n		e.State = agentgw.StateClaimed\n	}", New: ""},
+	{Rule: "a refusal elsewhere releases the claim", File: claim, Old: "			if err := t.release(ctx); err != nil {\n				return Finding{}, err\n			}\n			continue", New: "			continue"},
+	{Rule: "a claim that may stand is withdrawn", File: flow, Old: "if errors.As(err, &unsure) {", New: "if errors.As(err, &unsure) && ctx == nil {"},
+	{Rule: "an outcome that cannot be written waits", File: attempt, Old: "	written := g.spool(claim.Effect, res)", New: "	if err != nil {\n		return claim.Effect\n	}\n	written := g.spool(claim.Effect, res)"},
+	{Rule: "the caller's going away changes nothing", File: flow, Old: "	ctx = context.WithoutCancel(ctx)\n	start := g.Clock.Now()", New: "	start := g.Clock.Now()", Guards: []string{"./gateway", "-run", "HangUp|GoesAway|Leaves|Left|Caller|Disconnect"}},
+	{Rule: "no ledger, no guarded effect", File: flow, Old: "if why := g.unsafe.Load(); why != nil {", New: "if why := g.unsafe.Load(); why != nil && ctx == nil {", Guards: []string{"./gateway", "./simulate"}},
+	{Rule: "a token is bound to principal and arguments", File: token, Old: "p.call.Tenant, p.call.Principal, string(p.op.ArgDigest[:]), string(head)", New: "string(head)", Guards: []string{"./gateway", "./simulate"}},
+	{Rule: "the tenant is part of every key", File: "canonicalize/key.go", Old: "id.tenant = r.call.Tenant", New: `id.tenant = ""`},
+	{Rule: "a swap checks every version (memory)", File: "ledger/store.go", Old: "apply = apply && found[i].Version == c.Want", New: "_ = found[i].Version == c.Want", Guards: []string{"./ledger/memstore"}},
+	{Rule: "a swap that finds its own stamp has succeeded", File: "ledger/store.go", Old: "found[i].Stamp == s.Stamp", New: "false", Guards: []string{"./ledger/memstore"}},
+	{Rule: "go-redis re-sends nothing", File: "ledger/redisstore/redisstore.go", Old: "MaxRetries:               -1", New: "MaxRetries:               3", Guards: []string{"./ledger/redisstore"}},
+}

@@ -32,14 +32,8 @@ func (addressType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		next := foldAddress(s)
-		if next == s {
-			break
-		}
-		s = next
-	}
-	if s == "" {
+	s, ok := untilSettled(s, foldAddress)
+	if !ok || s == "" {
 		return nil, &Error{Reason: "is not an address", Remedy: remedy}
 	}
 	return appendQuoted(dst, s), nil
@@ -48,7 +42,7 @@ func (addressType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 func foldAddress(s string) string {
 	s = foldHuman(human(s))
 	code, s := cutPostalCode(s)
-	s = joinBlocks(blockNumerals(spelling.Replace(s)))
+	s = joinBlocks(blockNumerals(placeLetters.Replace(s)))
 	s = dropSpaces(s)
 	if code == "" || startsWithPrefecture(s) {
 		return s // the code follows from the rest
@@ -56,26 +50,27 @@ func foldAddress(s string) string {
 	return code + " " + s
 }
 
-// spelling unites letters that one place name is written with.
-var spelling = strings.NewReplacer("ヶ", "ケ", "ヵ", "カ", "ｹ", "ケ")
+// placeLetters unites letters that one place name is written with.
+var placeLetters = strings.NewReplacer("ヶ", "ケ", "ヵ", "カ", "ｹ", "ケ")
 
-// cutPostalCode reads 〒150-0001 or 1500001 before an address.
-func cutPostalCode(s string) (string, string) {
-	rest := strings.TrimLeft(strings.TrimPrefix(s, "〒"), " ")
-	marked := len(rest) < len(s)
-	if countDigits(rest) == 3 && len(rest) > 8 && (rest[3] == '-' || strings.HasPrefix(rest[3:], "ー")) {
-		rest = rest[:3] + "-" + strings.TrimPrefix(rest[4:], "\x83\xbc")
-	}
-	switch {
-	case countDigits(rest) == 3 && len(rest) > 8 && rest[3] == '-' && countDigits(rest[4:]) == 4 && rest[8] != '-':
-		return "〒" + rest[:8], strings.TrimLeft(rest[8:], " ")
-	case countDigits(rest) == 7 && len(rest) > 7 && marked:
+// cutPostalCode reads 〒150-0001, 150-0001 or 〒1500001 before an address.
+func cutPostalCode(s string) (code, rest string) {
+	rest, marked := strings.CutPrefix(s, "〒")
+	rest = strings.TrimLeft(rest, " ")
+	if countDigits(rest) == 7 && marked {
 		return "〒" + rest[:3] + "-" + rest[3:7], strings.TrimLeft(rest[7:], " ")
 	}
-	return "", s
+	if countDigits(rest) != 3 {
+		return "", s
+	}
+	first := rest[:3]
+	rest, dash := strings.CutPrefix(strings.Replace(rest[3:], "ー", "-", 1), "-")
+	if !dash || countDigits(rest) != 4 || len(rest) == 4 || rest[4] == '-' {
+		return "", s
+	}
+	return "〒" + first + "-" + rest[:4], strings.TrimLeft(rest[4:], " ")
 }
 
-// prefectures without their last letter where that is 県.
 var prefectures = strings.Fields("北海道 青森県 岩手県 宮城県 秋田県 山形県 福島県 茨城県 栃木県 群馬県 埼玉県 千葉県 東京都 神奈川県 新潟県 富山県 石川県 福井県 " +
 	"山梨県 長野県 岐阜県 静岡県 愛知県 三重県 滋賀県 京都府 大阪府 兵庫県 奈良県 和歌山県 鳥取県 島根県 岡山県 広島県 山口県 徳島県 香川県 愛媛県 高知県 福岡県 " +
 	"佐賀県 長崎県 熊本県 大分県 宮崎県 鹿児島県 沖縄県")

@@ -66,7 +66,7 @@ func (m *moment) cutEnglish(s string) (string, bool) {
 			if m.day = small(s[:n]); m.day == 0 {
 				return s, false
 			}
-			rest = cutSuffixOrdinal(rest)
+			rest = cutOrdinalEnd(rest)
 		default:
 			return s, false
 		}
@@ -86,28 +86,25 @@ func (m *moment) cutEnglish(s string) (string, bool) {
 	return s, false
 }
 
-// cutJoint steps over a mark between two parts. What follows a number must not be glued to it.
+// cutJoint steps over a mark between two parts. What follows a part must not be glued to it, but for the T of a time.
 func cutJoint(s string) (string, bool) {
-	if s == "" {
+	switch {
+	case s == "" || s[0] == ' ' || s[0] == 'T':
 		return s, true
+	case s[0] == ',' || s[0] == '.':
+		return s[1:], true
+	case s[0] == '-' || s[0] == '/':
+		return s[1:], len(s) > 1
 	}
-	if strings.IndexByte(" ,.-/", s[0]) < 0 {
-		return s, isDigit(s[0]) == false && s[0] < 0x80 && s[0] == 'T'
-	}
-	if s[0] == ',' || s[0] == '.' {
-		return strings.TrimLeft(s[1:], " "), true
-	}
-	return s[1:], true
+	return s, false
 }
 
-func cutSuffixOrdinal(s string) string {
-	for _, suffix := range [...]string{"st", "nd", "rd", "th"} {
-		if rest, ok := cutWord(s, suffix); ok {
-			if rest != "" && len(s) > 2 && s[2] == ' ' {
-				return " " + rest
-			}
-			return rest
-		}
+// cutOrdinalEnd steps over the st, nd, rd or th of 1st.
+func cutOrdinalEnd(s string) string {
+	word, rest := firstWord(s)
+	switch word {
+	case "st", "nd", "rd", "th":
+		return rest
 	}
 	return s
 }

@@ -86,10 +86,29 @@ var coinRows = []struct{ codes, names string }{
 	{"BTC", "₿ bitcoin bitcoins xbt ビットコイン"},
 }
 
+// moreCoins are the other currencies of ISO 4217 by their English names.
+const moreCoins = `AED emirati_dirham AFN afghani ALL albanian_lek AMD armenian_dram AOA angolan_kwanza ARS argentine_peso
+AWG aruban_florin AZN azerbaijani_manat BAM bosnian_mark BBD barbadian_dollar BDT bangladeshi_taka BDT taka BHD bahraini_dinar
+BIF burundian_franc BMD bermudian_dollar BMD bermuda_dollar BND brunei_dollar BOB boliviano BSD bahamian_dollar BTN ngultrum BWP botswana_pula BYN belarusian_ruble
+BZD belize_dollar CDF congolese_franc CLP chilean_peso COP colombian_peso CRC costa_rican_colon CUP cuban_peso CVE cape_verdean_escudo
+DJF djiboutian_franc DOP dominican_peso DZD algerian_dinar ERN eritrean_nakfa ETB ethiopian_birr ETB birr FJD fijian_dollar FJD fiji_dollar FKP falkland_islands_pound
+GHS ghanaian_cedi GIP gibraltar_pound GMD gambian_dalasi GMD dalasi GNF guinean_franc GTQ guatemalan_quetzal GTQ quetzal GYD guyanese_dollar HNL honduran_lempira HNL lempira
+HTG haitian_gourde HTG gourde IQD iraqi_dinar IRR iranian_rial ISK icelandic_krona JMD jamaican_dollar JOD jordanian_dinar KES kenyan_shilling KGS kyrgystani_som KHR cambodian_riel KHR riel
+KMF comorian_franc KYD cayman_islands_dollar LBP lebanese_pound LKR sri_lankan_rupee LRD liberian_dollar LSL lesotho_loti LYD libyan_dinar MAD moroccan_dirham
+MDL moldovan_leu MGA malagasy_ariary MKD macedonian_denar MKD denar MMK burmese_kyat MMK kyat MOP macanese_pataca MOP pataca MRU mauritanian_ouguiya MUR mauritian_rupee MVR maldivian_rufiyaa
+MWK malawian_kwacha MZN mozambican_metical MZN metical NAD namibian_dollar NIO nicaraguan_cordoba NPR nepalese_rupee NPR nepali_rupee OMR omani_rial PAB panamanian_balboa PAB balboa PEN peruvian_sol
+PGK papua_new_guinean_kina PGK kina PKR pakistani_rupee PYG paraguayan_guarani PYG guarani RON romanian_leu RSD serbian_dinar RWF rwandan_franc SBD solomon_islands_dollar SCR seychellois_rupee
+SDG sudanese_pound SHP saint_helena_pound SLE sierra_leonean_leone SOS somali_shilling SRD surinamese_dollar SSP south_sudanese_pound SYP syrian_pound SZL lilangeni TJS somoni
+TMT turkmenistani_manat TND tunisian_dinar TOP tongan_paanga TTD trinidad_and_tobago_dollar TZS tanzanian_shilling UGX ugandan_shilling UYU uruguayan_peso UZS uzbekistani_som
+VES venezuelan_bolivar VUV vanuatu_vatu VUV vatu WST samoan_tala WST tala XAF central_african_cfa_franc XCD east_caribbean_dollar XOF west_african_cfa_franc XPF cfp_franc YER yemeni_rial
+ZAR south_african_rand ZMW zambian_kwacha BRL brazilian_real THB thai_baht TRY turkish_lira ILS israeli_shekel ILS israeli_new_shekel CZK czech_crown PLN polish_zloty HUF hungarian_forint
+IDR indonesian_rupiah MNT mongolian_tugrik KZT kazakhstani_tenge UAH ukrainian_hryvnia VND vietnamese_dong EUR eur GEL georgian_lari LAK laotian_kip`
+
 // centRows are hundredths, and the families whose hundredth they are.
 var centRows = []struct{ codes, scale, names string }{
-	{"!" + dollars + " EUR MYR", "0.01", "cent cents ¢ c セント"},
-	{"!GBP", "0.01", "penny pence p ペンス"},
+	{dollars + " EUR MYR", "0.01", "cent cents ¢ c セント"},
+	{"GBP", "0.01", "pence p ペンス"},
+	{"GBP USD CAD", "0.01", "penny pennies"},
 	{"JPY CNY", "0.01", "銭"},
 	{"JPY MYR IDR", "0.01", "sen"},
 	{"CNY TWD", "0.1", "角"},
@@ -120,6 +139,10 @@ var coins = sync.OnceValues(func() (map[string]coin, int) {
 	}
 	for _, row := range centRows {
 		add(row.codes, row.scale, row.names)
+	}
+	for more := strings.Fields(moreCoins); len(more) > 0; more = more[2:] {
+		add(more[0], "", more[1])
+		add(more[0], "", more[1]+"s")
 	}
 	for _, code := range append(currency.GetCurrencyCodes(), "BTC") {
 		add(code, "", code)

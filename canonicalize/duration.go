@@ -218,7 +218,7 @@ func writtenSpan(s string) (span, bool) {
 		if !d.add(amount, u) {
 			return d, false
 		}
-		last, s = u, rest
+		last, s = u, strings.TrimPrefix(rest, ".")
 	}
 	return d, last != nil
 }

@@ -129,6 +129,18 @@ func foldHuman(s string) string {
 	return s
 }
 
+// untilSettled folds a text until folding changes nothing, so that a canonical form is its own; false where it never does.
+func untilSettled(s string, fold func(string) string) (string, bool) {
+	for range 8 {
+		next := fold(s)
+		if next == s {
+			return s, true
+		}
+		s = next
+	}
+	return s, false
+}
+
 // closeUp drops spaces beside Japanese characters, where they carry no meaning: "7 万 円", "2016年 2月 5日".
 func closeUp(s string) string {
 	if !strings.Contains(s, " ") || plainASCII(s) {

@@ -25,22 +25,15 @@ func (nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := s
-	for {
-		next := foldName1(name)
-		if next == name {
-			break
-		}
-		name = next
-	}
-	if name == "" {
-		return nil, &Error{Reason: "has no letters", Remedy: remedy}
+	name, ok := untilSettled(s, foldParty)
+	if !ok || name == "" {
+		return nil, &Error{Reason: "is no name that can be read", Remedy: remedy}
 	}
 	return appendQuoted(dst, name), nil
 }
 
-// foldName1 folds a name once.
-func foldName1(s string) string {
+// foldParty folds a name once; a second time may find a form that stood behind another sign.
+func foldParty(s string) string {
 	s = kanjiForms.Replace(closeUp(foldHuman(human(s))))
 	s = bankForms(s)
 	return closeUp(latinForms(wordsOnly(s)))

@@ -133,7 +133,7 @@ func splitGroups(s string, seps []byte) (whole, decimals string, ambiguous, ok b
 	switch {
 	case len(seps) == 1 && last == ',' && size == 3 && grouped(s):
 		return s, "", true, true
-	case alone && last == '.', alone && last == ',' && (len(seps) > 1 || size != 3 || s[0] == '0'):
+	case alone && last == '.', alone && last == ',' && (len(seps) > 1 || size < 3 || size == 3 && at == 1 && s[0] == '0'):
 		whole = s[:at]
 		return whole, s[at+1:], false, whole == "" || len(seps) == 1 || grouped(whole)
 	}

@@ -25,11 +25,19 @@ func newQuantity(params []string, _ Defaults) (Type, error) {
 	case params[0] == "1":
 		return &quantityType{plain: true}, nil
 	}
-	u, rest := cutUnit(human(params[0]), "")
+	u, rest := cutUnit(human(params[0]), declaredDimension(params[0]))
 	if u == nil || rest != "" {
 		return nil, &Error{Reason: "quantity knows no unit " + params[0], Remedy: "write a symbol such as kg, m, L, h, %, 坪 or 個, or quantity(1) for plain numbers"}
 	}
 	return &quantityType{unit: u}, nil
+}
+
+// declaredDimension lets a policy say C, F or K, which in a text may mean other things.
+func declaredDimension(unit string) string {
+	if unit == "C" || unit == "F" || unit == "K" {
+		return "temperature"
+	}
+	return ""
 }
 
 func (t *quantityType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
@@ -237,7 +245,7 @@ func cutUnitPrefix(s string) (string, string) {
 
 // skipListed steps over what joins the parts of a compound quantity.
 func skipListed(s string) string {
-	s = strings.TrimLeft(s, " ,")
+	s = strings.TrimPrefix(strings.TrimLeft(s, " ,."), "と")
 	if rest, ok := cutWord(s, "and"); ok {
 		return rest
 	}

@@ -187,3 +187,33 @@ func TestAmountsStayApart(t *testing.T) {
 		}
 	}
 }
+
+// TestCoinsAreCurrencies checks the table of names against the library's table of codes.
+func TestCoinsAreCurrencies(t *testing.T) {
+	all, _ := coins()
+	for name, c := range all {
+		for _, code := range c.codes {
+			if _, ok := currencyDigits(code); !ok {
+				t.Errorf("%s: %s is not a currency", name, code)
+			}
+		}
+	}
+}
+
+// TestUnitsAreRead reads every spelling of the table of units where its own unit is declared.
+func TestUnitsAreRead(t *testing.T) {
+	for spelling, u := range units().exact {
+		if ambiguousAlone[u.symbol] {
+			continue // no policy can declare it
+		}
+		typ, err := newQuantity([]string{u.symbol}, Defaults{})
+		if err != nil {
+			t.Errorf("quantity(%s): %v", u.symbol, err)
+			continue
+		}
+		got, err := typ.Canon(nil, Value{Kind: String, Text: "3 " + spelling}, Value{})
+		if want := `"3 ` + u.symbol + `"`; err != nil || string(got) != want {
+			t.Errorf("3 %s is %s, %v, want %s", spelling, got, err, want)
+		}
+	}
+}

@@ -262,7 +262,10 @@ func (x *unitIndex) find(s, dimension string) *unit {
 }
 
 // ambiguousAlone are spellings that mean nothing certain where no unit is declared.
-var ambiguousAlone = map[string]bool{"k": true, "分": true, "ケ": true, "コ": true, "pt": true, "y": true, "Y": true, "米": true, "a": true}
+var ambiguousAlone = map[string]bool{
+	"k": true, "分": true, "ケ": true, "コ": true, "pt": true, "y": true, "Y": true, "米": true, "a": true,
+	"C": true, "c": true, "F": true, "f": true, "K": true,
+}
 
 // cut reads the longest unit that s begins with.
 func (x *unitIndex) cut(s, dimension string) (*unit, string) {

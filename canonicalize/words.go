@@ -34,7 +34,7 @@ func cutWords(s string) (*big.Rat, string, bool) {
 	word, after := firstWord(rest)
 	article := word == "a" || word == "an"
 	if article {
-		if next, _ := firstWord(after); numberWords[next] >= 100 || dozenWords[next] {
+		if next, _ := firstWord(strings.TrimLeft(after, " ")); numberWords[next] >= 100 || dozenWords[next] {
 			rest, w.last = after, 1
 			w.section.SetInt64(1)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,16 +117,26 @@ func TestAccuracyCalls(t *testing.T) {
 		tools = append(tools, d.facts())
 	}
 	calls := readLines[*labelled](t, callsPath)
-	for _, with := range []string{"tools", "tools and calls"} {
-		t.Run(with, func(t *testing.T) {
-			var seen []policy.ObservedCall
-			if with != "tools" {
-				seen = observedOf(calls, false)
+	t.Run("tools", func(t *testing.T) { measure(t, suggested(t, tools, nil), calls, nil) })
+	t.Run("tools and calls", func(t *testing.T) { measure(t, suggested(t, tools, observedOf(calls, false)), calls, nil) })
+	// What is learned from the calls of some tasks must hold for those of others.
+	for half := range 2 {
+		var seen []*labelled
+		for _, c := range calls {
+			if halfOf(c.Task) != half {
+				seen = append(seen, c)
 			}
-			p := suggested(t, tools, seen)
-			measure(t, p, calls)
+		}
+		t.Run(fmt.Sprintf("tools and the calls of other tasks %d", half+1), func(t *testing.T) {
+			measure(t, suggested(t, tools, observedOf(seen, false)), calls, func(c *labelled) bool { return halfOf(c.Task) == half })
 		})
 	}
+}
+
+func halfOf(task string) int {
+	h := fnv.New32a()
+	h.Write([]byte(task))
+	return int(h.Sum32() >> 7 & 1)
 }
 
 func suggested(t *testing.T, tools []policy.ToolFacts, seen []policy.ObservedCall) *policy.Policy {
@@ -146,10 +157,11 @@ func suggested(t *testing.T, tools []policy.ToolFacts, seen []policy.ObservedCal
 	return p
 }
 
-func measure(t *testing.T, p *policy.Policy, calls []*labelled) {
+// measure prints the table of score.py for the calls that some says yes to, or all, and fails where two operations of one task share a key.
+func measure(t *testing.T, p *policy.Policy, calls []*labelled, some func(*labelled) bool) {
 	var rows []*labelled
 	for _, c := range calls {
-		if c.counts() {
+		if c.counts() && (some == nil || some(c)) {
 			rows = append(rows, c)
 		}
 	}
@@ -160,14 +172,20 @@ func measure(t *testing.T, p *policy.Policy, calls []*labelled) {
 	fmt.Fprintf(&table, "%-16s %-12s %8s %8s %8s %10s %8s %12s %14s\n", "family", "labels", "recall", "mean", "or asked", "wrongly", "merges", "of", "over all tasks")
 	for _, independent := range []bool{false, true} {
 		for _, family := range append(families, "all") {
-			var some []*labelled
+			var part []*labelled
 			for _, c := range rows {
 				if (c.Family == family || family == "all") && (!independent || c.Independent) {
-					some = append(some, c)
+					part = append(part, c)
 				}
 			}
-			f := score(some, keys, asked)
-			one := score(some, merged, nil)
+			f := score(part, keys, asked)
+			if f.Pairs == 0 {
+				continue
+			}
+			one := score(part, merged, nil)
+			if f.MergesTask > 0 {
+				t.Errorf("%s: %d pairs of different operations of one task share a key", family, f.MergesTask)
+			}
 			label := map[bool]string{true: "independent", false: "all"}[independent]
 			fmt.Fprintf(&table, "%-16s %-12s %8.4f %8.4f %8.4f %9.2f%% %8d %12d %8d %.3f%%\n", family, label, f.Recall, f.RecallMean, f.AskedMean,
 				100*float64(f.AskedWrongly)/float64(max(1, f.PairsTask)), f.MergesTask, f.PairsTask, one.MergesAll, 100*float64(one.MergesAll)/float64(max(1, one.PairsAll)))

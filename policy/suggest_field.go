@@ -211,7 +211,7 @@ func (s *suggester) pairedWith(p canonicalize.Property) string {
 func (s *suggester) listKind(p canonicalize.Property) string {
 	parallel := 0
 	for _, q := range s.schema.Properties {
-		if q.Kind == "array" && !people(q) {
+		if q.Kind == "array" && !people(q) && q.ItemReading() == p.ItemReading() {
 			parallel++
 		}
 	}
@@ -222,7 +222,7 @@ func (s *suggester) listKind(p canonicalize.Property) string {
 	switch {
 	case people(p):
 		return "set"
-	case inOrder.MatchString(p.Description), parallel > 1, item == "number", item == "integer", item == "array":
+	case inOrder.MatchString(p.Description), parallel > 1 && item != "object", item == "number", item == "integer", item == "array":
 		return "list"
 	case duplicates.MatchString(p.Description), item == "object", item == "":
 		return "bag"

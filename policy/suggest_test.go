@@ -178,6 +178,18 @@ func TestSuggestAdvice(t *testing.T) {
 			t.Errorf("got %v, want an error that names the tool", err)
 		}
 	}
+	data, schema, ok := AdviceQuestion(letter, op)
+	if !ok || strings.Contains(string(schema), "to_id") || strings.Contains(string(schema), "kind") || !strings.Contains(string(schema), `"title"`) || !strings.Contains(string(data), "send_letter") {
+		t.Errorf("the question is %s, its answer's schema %s", data, schema)
+	}
+	if a, err := ReadAdvice([]byte(`{"title":{"why":"a heading","role":"ignore"}}`)); err != nil || a["title"] != (Advice{"ignore", "a heading"}) {
+		t.Errorf("%v, %v", a, err)
+	}
+	for _, bad := range []string{`{"title":"ignore"}`, `{"title":{"why":"","role":"key","x":1}}`, `Sure!`, `{} {}`} {
+		if _, err := ReadAdvice([]byte(bad)); err == nil {
+			t.Errorf("%s is advice", bad)
+		}
+	}
 	only := tool("post", "Posts.", `"content":`+text)
 	if d, _ := drafted(t, nil, advise(map[string]Advice{"content": {"ignore", "prose"}}, nil), only); len(d.Operations[0].Key) != 1 || d.Operations[0].Key[0].Name != "content" {
 		t.Error("the model dropped the only thing that tells calls apart")

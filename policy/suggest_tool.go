@@ -174,6 +174,8 @@ func (k toolKind) pattern(t ToolFacts) (agentgw.Pattern, string) {
 		return agentgw.Overwrite, "the tool says that a repeat changes nothing"
 	case k.set && len(k.effects) == 0 && !k.money:
 		return agentgw.Overwrite, "it sets a value (" + k.verb + "): a repeat sets it again, to no harm"
+	case k.updates():
+		return agentgw.Once, "it changes something that is there (" + k.verb + "); where a repeat does no harm at all, pattern overwrite lets it through"
 	case k.message:
 		return agentgw.Once, "it tells somebody something: twice is noticed"
 	case k.move:

@@ -33,8 +33,6 @@ const (
 	maxVectors   = 4096
 )
 
-var errResting = errors.New("the model service failed a short while ago and is not asked")
-
 // Nearest is Lexical.Nearest, with the cosine of embeddings as closeness.
 func (e *Embedded) Nearest(ctx context.Context, texts map[string]string, earlier []map[string]string) []agentgw.Likeness {
 	var passing []int

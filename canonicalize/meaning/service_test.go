@@ -3,6 +3,7 @@ package meaning
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -30,6 +31,10 @@ func newFake(t *testing.T) *fake {
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.asked.Add(1)
+	body, err := io.ReadAll(r.Body) // until it is read, nobody notices that the caller left
+	if err != nil {
+		return
+	}
 	select {
 	case <-time.After(f.delay):
 	case <-r.Context().Done():
@@ -48,7 +53,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				} `json:"json_schema"`
 			} `json:"response_format"`
 		}
-		if json.NewDecoder(r.Body).Decode(&q) != nil || q.ResponseFormat.Type != "json_schema" || !q.ResponseFormat.JSONSchema.Strict {
+		if json.Unmarshal(body, &q) != nil || q.ResponseFormat.Type != "json_schema" || !q.ResponseFormat.JSONSchema.Strict {
 			http.Error(w, `{"error":{"message":"no schema"}}`, http.StatusBadRequest)
 			return
 		}
@@ -58,7 +63,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Input []string `json:"input"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+	if err := json.Unmarshal(body, &q); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

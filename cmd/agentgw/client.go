@@ -45,6 +45,7 @@ func within(h http.Handler, key string, end func() error) *client {
 type reply struct {
 	status int
 	body   []byte
+	header http.Header
 }
 
 // do sends one request; v is its JSON body, nil for none.
@@ -74,7 +75,7 @@ func (c *client) do(ctx context.Context, method, path string, v any) (*reply, er
 	if err != nil {
 		return nil, fmt.Errorf("the gateway's answer broke off: %w", err)
 	}
-	return &reply{res.StatusCode, text}, nil
+	return &reply{res.StatusCode, text, res.Header}, nil
 }
 
 // ask sends one request and reads its answer into v; the text of the answer is returned, too. A refusal is an error.

@@ -34,14 +34,15 @@ func main() {
 type cli struct {
 	JSON bool `name:"json" help:"Write JSON for programs instead of text for people."`
 
-	Serve   serveCmd   `cmd:"" help:"Run the gateway."`
-	Init    initCmd    `cmd:"" help:"Write a first configuration, an example policy and a test of it."`
-	Demo    demoCmd    `cmd:"" help:"See in under a minute what the gateway does. Needs nothing."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Guard an MCP server for a client that starts it as a command."`
-	Call    callCmd    `cmd:"" help:"Call one tool through the gateway."`
-	Effects effectsCmd `cmd:"" help:"Look at what happened, and say what is in doubt."`
-	Policy  policyCmd  `cmd:"" help:"Check, test, explain and draft policies."`
-	Version versionCmd `cmd:"" help:"Show the version."`
+	Serve     serveCmd     `cmd:"" help:"Run the gateway."`
+	Init      initCmd      `cmd:"" help:"Write a first configuration, an example policy and a test of it."`
+	Demo      demoCmd      `cmd:"" help:"See in under a minute what the gateway does. Needs nothing."`
+	MCP       mcpCmd       `cmd:"" name:"mcp" help:"Guard an MCP server for a client that starts it as a command."`
+	Call      callCmd      `cmd:"" help:"Call one tool through the gateway."`
+	Effects   effectsCmd   `cmd:"" help:"Look at what happened, and say what is in doubt."`
+	Redeliver redeliverCmd `cmd:"" help:"Send a bulk of calls again: what is done stays done, what is missing is done."`
+	Policy    policyCmd    `cmd:"" help:"Check, test, explain and draft policies."`
+	Version   versionCmd   `cmd:"" help:"Show the version."`
 }
 
 // app is what every command gets.
@@ -87,7 +88,7 @@ type exit int
 
 // helpFor is the command, as far as it was understood, with a space behind it.
 func helpFor(args []string) string {
-	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "policy": true, "mcp": true, "version": true}
+	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "redeliver": true, "policy": true, "mcp": true, "version": true}
 	if known[args[0]] {
 		return args[0] + " "
 	}

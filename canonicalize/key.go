@@ -179,10 +179,11 @@ func (r *reading) entity(fields []agentgw.Field) agentgw.Partition {
 	return r.partition(agentgw.PartitionEntity, identity{entity: r.spec.Entity, fields: fields, hasFields: true, kind: "entity"})
 }
 
-// callerKey names the record of the caller's key, where one came and is checked beside the derived key.
+// callerKey names the record of the caller's key, where one came and is checked beside the derived key. An overwrite has no effect that
+// a key could be bound to.
 func (r *reading) callerKey(op *agentgw.Operation) {
 	key := r.call.IdempotencyKey
-	if key == "" || r.rule.IdempotencyKey == agentgw.KeyIgnore || op.ID.IsZero() {
+	if key == "" || r.rule.IdempotencyKey == agentgw.KeyIgnore || r.rule.Pattern == agentgw.Overwrite || op.ID.IsZero() {
 		return
 	}
 	op.CallerID = key

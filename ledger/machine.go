@@ -202,6 +202,8 @@ func lapseNext(e agentgw.Effect, claim uint64) (agentgw.Effect, bool) {
 	if next.State == agentgw.StateFailed {
 		free(&next, e.Now, true)
 		next.Claim = claim
+	} else {
+		next.Newer, next.Pending = max(next.Newer, next.Pending), ""
 	}
 	return next, true
 }

@@ -258,14 +258,16 @@ func judgeOverwrite(op *agentgw.Operation, m *agentgw.Remembered) agentgw.Judgem
 			newest = max(newest, e.Pending)
 		}
 	}
-	if m.Holder != nil {
-		return held(m)
-	}
-	if op.Newer < newest {
-		return agentgw.Judgement{Verdict: agentgw.Blocked, Reason: agentgw.ReasonStale, Detail: fmt.Sprintf(
+	j := agentgw.Judgement{Verdict: agentgw.Executed}
+	switch {
+	case m.Holder != nil:
+		j = held(m)
+	case op.Newer < newest:
+		j = agentgw.Judgement{Verdict: agentgw.Blocked, Reason: agentgw.ReasonStale, Detail: fmt.Sprintf(
 			"A newer value for this %s is already set or on its way. This older one was not sent; read the current value before you write again.", op.Rule.Name)}
 	}
-	return agentgw.Judgement{Verdict: agentgw.Executed}
+	j.Lapse = e.Lapsed(m.Now)
+	return j
 }
 
 // Differs names the fields of a role whose canonical values differ between what is remembered (a) and what is asked (b); one that only

@@ -31,6 +31,9 @@ func (s *sender) Send(ctx context.Context, out *gateway.Outgoing) (*gateway.Inco
 	if r == nil || r.call != out.Call {
 		return s.read(ctx, out)
 	}
+	if s.watch != nil {
+		s.watch(r)
+	}
 	does := r.step.call.script
 	if does.answer != answerRefused {
 		r.sent = true

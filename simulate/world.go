@@ -46,6 +46,7 @@ type world struct {
 	named    map[string]*run
 	upstream upstreamState
 	failures []string
+	watch    func(*run) // told of every call that is about to be sent; nil: nobody
 }
 
 func newWorld(c *testCase, m manner) *world {

@@ -34,8 +34,10 @@ func (nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 
 // foldParty folds a name once; a second time may find a form that stood behind another sign.
 func foldParty(s string) string {
-	s = kanjiForms.Replace(closeUp(foldHuman(human(s))))
-	s = bankForms(s)
+	s = closeUp(foldHuman(human(s)))
+	if strings.ContainsAny(s, "()會") || strings.Contains(s, "npo") {
+		s = bankForms(kanjiForms.Replace(s))
+	}
 	return closeUp(latinForms(wordsOnly(s)))
 }
 

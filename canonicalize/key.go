@@ -123,7 +123,8 @@ func (r *reading) name(op *agentgw.Operation, p parts) {
 		op.Newer = sortable(p.newer[0].Canon)
 	}
 	if r.rule.Limit != nil {
-		op.Limit = r.partition(agentgw.PartitionLimit, identity{kind: "limit", operation: r.rule.Name})
+		by := pick(op.Fields, s.LimitBy)
+		op.Limit = r.partition(agentgw.PartitionLimit, identity{kind: "limit", operation: r.rule.Name, fields: by, hasFields: len(by) > 0})
 	}
 	key := p.key
 	if len(key) == 0 && r.rule.Pattern == agentgw.Overwrite {
@@ -134,6 +135,17 @@ func (r *reading) name(op *agentgw.Operation, p parts) {
 		op.ID.Partition = r.home(op, p)
 	}
 	op.Fields = withoutRepeats(op.Fields, len(p.key)+len(p.match))
+}
+
+// pick finds fields by name.
+func pick(fields []agentgw.Field, names []string) []agentgw.Field {
+	var out []agentgw.Field
+	for _, name := range names {
+		if i := slices.IndexFunc(fields, func(f agentgw.Field) bool { return f.Name == name }); i >= 0 {
+			out = append(out, fields[i])
+		}
+	}
+	return out
 }
 
 // effect is the identity of one effect.

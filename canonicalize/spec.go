@@ -17,7 +17,8 @@ type Spec struct {
 	EntityBy []*Field
 	Lock     []*Field
 	Newer    *Field
-	Each     *Path // the list whose elements are effects; nil without
+	LimitBy  []string // names of fields: each combination of their values has a budget of its own
+	Each     *Path    // the list whose elements are effects; nil without
 }
 
 // Operation reads a call as one operation of a rule. args are the call's arguments, parsed; they are what is forwarded. The error is an

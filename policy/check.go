@@ -174,7 +174,26 @@ func (o *operationReader) budget(n *yaml.Node, what string, most int) *agentgw.B
 	if !ok {
 		return nil
 	}
+	if by := m["by"]; by != nil {
+		o.limitBy(by)
+	}
 	return &agentgw.Budget{Count: count, Per: per}
+}
+
+// limitBy reads the fields whose values have a budget of their own: a name, or a list of names.
+func (o *operationReader) limitBy(n *yaml.Node) {
+	names, nodes := []string{n.Value}, []*yaml.Node{n}
+	if n.Kind != yaml.ScalarNode {
+		names, nodes = o.texts(n, "limit.by", "customer_id")
+	}
+	known := o.fieldNames()
+	for i, name := range names {
+		if known != nil && !slices.Contains(known, name) {
+			o.fault(nodes[i], didYouMean(name, known), "limit.by: there is no field %q", name)
+			return
+		}
+	}
+	o.op.Spec.LimitBy = names
 }
 
 // overlaps refuses two operations that plainly match the same call: the same tool or a common route, and no `when`, or the same, to tell

@@ -38,7 +38,6 @@ var notYet = map[string]bool{
 	"repeat: approval": true,
 	"limit: sum":       true,
 	"limit: max":       true,
-	"limit: by":        true,
 }
 
 // members in the order in which they are read: fields before the expressions that may refer to them.
@@ -75,7 +74,7 @@ func operationMembers() []member {
 		{"on_indeterminate", "What happens to a repeat whose first attempt is in doubt; retry loads only where the upstream has an idempotency_header.", enumOf("block", "probe", "retry"), effects, words(func(r *agentgw.Rule) *string { return &r.OnIndeterminate }, "on_indeterminate", "block", "probe", "retry")},
 		{"probe", "How a doubt is settled: a tool is asked, not before after, and two expressions say what its answer means.", probeSchema, effects, (*operationReader).readProbe},
 		{"attempts", "How often one effect may be sent: {count: 3, per: 10m}.", budgetSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Attempts = o.budget(n, "attempts", 1000) }},
-		{"limit", "How many effects of the operation there may be: {count: 100, per: 1d}.", budgetSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Limit = o.budget(n, "limit", 1e6) }},
+		{"limit", "How many effects of the operation there may be: {count: 100, per: 1d}; by: a budget for each value of these fields.", limitSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Limit = o.budget(n, "limit", 1e6) }},
 		{"timeout", "How long to wait for the tool's answer. Default: the upstream's.", durationType, everyPattern, span(func(r *agentgw.Rule) *time.Duration { return &r.Timeout }, "timeout", time.Millisecond, 24*time.Hour)},
 		{"max_answer", "The largest answer that is kept, as 4MiB.", sizeType, everyPattern, (*operationReader).readMaxAnswer},
 		{"keep", "Whether the answer is kept for duplicates, or only the decision.", enumOf("answer", "nothing"), effects, words(func(r *agentgw.Rule) *string { return &r.Keep }, "keep", "answer", "nothing")},

@@ -16,6 +16,7 @@ var (
 	booleanType   = map[string]any{"type": "boolean"}
 	durationType  = map[string]any{"type": []string{"string", "integer"}, "pattern": durationText.String(), "maximum": 0, "examples": []string{"90s", "24h", "7d"}}
 	sizeType      = map[string]any{"type": []string{"string", "integer"}, "pattern": sizeText.String(), "examples": []string{"4MiB"}}
+	limitSchema   = object(map[string]any{"count": map[string]any{"type": "integer", "minimum": 1}, "per": durationType, "by": anyOf(typeText, listOfTexts)}, "count", "per")
 	budgetSchema  = object(map[string]any{"count": map[string]any{"type": "integer", "minimum": 1}, "per": durationType}, "count", "per")
 	outcomeSchema = enumOf("succeeded", "failed", "indeterminate")
 	statusPattern = "^([1-5][xX][xX]|[1-5][0-9][0-9]( *- *[1-5][0-9][0-9])?)$"

@@ -169,18 +169,18 @@ func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) 
 	for _, n := range t.needs {
 		e.Holds = append(e.Holds, n.Hold)
 	}
-	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Changes: t.mainChanges(&e, j.Way)}}
+	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Claim: true, Changes: t.mainChanges(&e, j.Way)}}
 	key := t.keyNeed()
 	if key != nil && !(key.found.Version != 0 && !key.mine) {
 		if v, ok, err := key.take(&e, t.m.Now); err != nil {
 			return false, err
 		} else if ok {
-			swaps = append(swaps, Swap{Partition: key.Partition, Stamp: t.random(), Changes: []Change{{Name: key.name, Want: key.found.Version, Value: v}}})
+			swaps = append(swaps, Swap{Partition: key.Partition, Stamp: t.random(), Claim: true, Changes: []Change{{Name: key.name, Want: key.found.Version, Value: v}}})
 		}
 	}
 	replies, err := t.swapSurely(ctx, swaps)
 	if err != nil {
-		return false, t.unsure(err, swaps)
+		return false, t.unsure(ctx, err, swaps)
 	}
 	if len(replies) > 1 {
 		key.reply(replies[1])
@@ -244,19 +244,20 @@ func (n *need) reply(r Reply) {
 // swapSurely sends swaps, and the same again once where it is not known whether they were applied: their stamps make that safe.
 func (t *try) swapSurely(ctx context.Context, swaps []Swap) ([]Reply, error) {
 	replies, err := t.swap(ctx, swaps...)
-	if err != nil && !errors.Is(err, ErrNotApplied) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, ErrNotApplied) && !errors.Is(err, ErrUnreplicated) && ctx.Err() == nil {
 		replies, err = t.swap(ctx, swaps...)
 	}
 	return replies, err
 }
 
-// unsure wraps the error of a claim that may have been written after all.
-func (t *try) unsure(err error, swaps []Swap) error {
+// unsure wraps the error of a claim that may have been written after all. One that is known to stand is withdrawn at once.
+func (t *try) unsure(ctx context.Context, err error, swaps []Swap) error {
 	if errors.Is(err, ErrNotApplied) {
 		return err
 	}
 	main, before, needs := swaps[0], t.m.Own, t.needs
-	return &Unsure{Err: err, Withdraw: func(ctx context.Context) error {
+	main.Claim = false // nothing is sent any more
+	u := &Unsure{Err: err, Withdraw: func(ctx context.Context) error {
 		again := *t
 		again.needs = needs
 		replies, err := t.swap(ctx, main)
@@ -277,6 +278,10 @@ func (t *try) unsure(err error, swaps []Swap) error {
 		}
 		return again.release(ctx)
 	}}
+	if errors.Is(err, ErrUnreplicated) && u.Withdraw(ctx) == nil {
+		return err
+	}
+	return u
 }
 
 // reread looks again at a record that may or may not have become ours.
@@ -457,7 +462,7 @@ func (t *try) takeNeeds(ctx context.Context) (bool, error) {
 					return false, err
 				}
 			}
-			swaps = append(swaps, Swap{Partition: n.Partition, Stamp: t.random(), Changes: []Change{{Name: n.name, Want: n.found.Version, Value: v}}})
+			swaps = append(swaps, Swap{Partition: n.Partition, Stamp: t.random(), Claim: true, Changes: []Change{{Name: n.name, Want: n.found.Version, Value: v}}})
 			asked = append(asked, n)
 		}
 		if !free || len(swaps) == 0 {
@@ -570,11 +575,11 @@ func (t *try) launch(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("launch from %s", t.e.State)
 	}
-	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Changes: []Change{
+	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Claim: true, Changes: []Change{
 		{Name: t.ownName(), Want: t.e.Version, Value: encodeEffect(&next), Open: indexed(&next)}}}}
 	replies, err := t.swapSurely(ctx, swaps)
 	if err != nil {
-		return false, t.unsure(err, swaps)
+		return false, t.unsure(ctx, err, swaps)
 	}
 	if !replies[0].Applied {
 		return false, errors.Join(t.undo(ctx), t.remember(ctx, replies[0]))

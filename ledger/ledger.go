@@ -2,6 +2,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -42,12 +43,22 @@ func (l *Ledger) swap(ctx context.Context, swaps ...Swap) ([]Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range replies {
-		if replies[i].Err != nil {
-			return nil, replies[i].Err
+	return replies, firstError(replies)
+}
+
+// firstError is what went wrong with any of several swaps. It says that nothing was applied only where that is true of all.
+func firstError(replies []Reply) (err error) {
+	some := false
+	for _, r := range replies {
+		some = some || r.Err == nil && r.Applied
+		if err == nil || r.Err != nil && !errors.Is(r.Err, ErrNotApplied) {
+			err = cmp.Or(r.Err, err)
 		}
 	}
-	return replies, nil
+	if some && errors.Is(err, ErrNotApplied) {
+		return errors.New("a part was written: " + err.Error())
+	}
+	return err
 }
 
 // random names a claim or a swap; never 0.

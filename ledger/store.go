@@ -13,6 +13,9 @@ import (
 // written is known not to be there. Any other error leaves that open.
 var ErrNotApplied = errors.New("nothing was written to the ledger")
 
+// ErrUnreplicated marks an error of a store that wrote a claim which then did not reach as many replicas as it has to.
+var ErrUnreplicated = errors.New("the ledger's replicas do not have it")
+
 // Store is a dumb driver: compare-and-swap over a few records of one partition, an index of open records, a clock, and expiry. All
 // rules live in Ledger. Every implementation passes storetest.
 type Store interface {
@@ -42,7 +45,10 @@ type Store interface {
 type Swap struct {
 	Partition agentgw.Partition
 	Stamp     uint64 // random, not zero where something is written: names this attempt to write, and never another
-	Changes   []Change
+	// Claim: what follows is sent on the strength of this swap. A store that may have forgotten what was there before refuses it, and one
+	// whose records have to be replicated says that it was applied when the replicas have it, else ErrUnreplicated.
+	Claim   bool
+	Changes []Change
 }
 
 // Check says what is wrong with a swap; stores refuse such a one, with ErrNotApplied.

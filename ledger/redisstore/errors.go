@@ -35,6 +35,8 @@ func (s *Store) explain(err error) error {
 	var replied redis.Error
 	var away *awayError
 	switch {
+	case errors.Is(err, ledger.ErrNotApplied):
+		return err
 	case errors.As(err, &replied):
 		// Redis replies an error instead of running the script, or when the script has not written a record yet.
 		word, _, _ := strings.Cut(replied.Error(), " ")

@@ -47,19 +47,24 @@ func refused(t *testing.T, s *Store, sw ledger.Swap, says string) {
 	}
 }
 
-// scripts counts the scripts among commands, and fails on anything else.
-func scripts(t *testing.T, m *redistest.Monitoring) int {
+// scripts counts the scripts among commands, and fails on anything else but what a look at the primary consists of.
+func scripts(t *testing.T, m *redistest.Monitoring) (n int) {
 	t.Helper()
 	seen, err := m.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range seen {
-		if !strings.HasPrefix(strings.ToLower(command), `"eval`) {
+		command = strings.ToLower(command)
+		switch {
+		case strings.HasPrefix(command, `"eval`):
+			n++
+		case strings.HasPrefix(command, `"info"`), strings.HasPrefix(command, `"time"`), strings.HasPrefix(command, `"get"`), strings.HasPrefix(command, `"script" "load"`):
+		default:
 			t.Errorf("besides scripts there was %s", command)
 		}
 	}
-	return len(seen)
+	return n
 }
 
 func TestRoundTrips(t *testing.T) {
@@ -359,7 +364,9 @@ func TestUnreachable(t *testing.T) {
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	applied(t, s, claim(1)) // a memory-only Redis has forgotten
+	if r, err := s.Swap(t.Context(), claim(1)); err != nil || r[0].Applied { // a memory-only Redis has forgotten, and is told again
+		t.Errorf("claimed twice: %+v, %v", r, err)
+	}
 }
 
 func TestPaused(t *testing.T) {

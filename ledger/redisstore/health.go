@@ -9,18 +9,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Health asks every primary whether it is one, has its data, and never evicts. It also leaves the script there.
-func (s *Store) Health(ctx context.Context) error {
+// Health asks every primary whether it is one, has its data, never evicts, and has the replicas that it needs.
+func (s *Store) Health(ctx context.Context) (err error) {
 	if s.cluster == nil {
-		return s.examine(ctx, s.client.(*redis.Client))
+		err = s.examine(ctx, s.client.(*redis.Client))
+	} else {
+		err = s.cluster.ForEachMaster(ctx, s.examine)
 	}
-	return s.cluster.ForEachMaster(ctx, s.examine)
+	if was := s.served.Load(); err == nil && was == nil {
+		_, err = s.look(ctx, was, false)
+	}
+	return err
 }
 
 func (s *Store) examine(ctx context.Context, node *redis.Client) error {
 	pipe := node.Pipeline()
 	info := pipe.Info(ctx)
-	pipe.ScriptLoad(ctx, script) // where that is forbidden, EVAL does it
 	var state *redis.StringCmd
 	if s.cluster != nil {
 		state = pipe.ClusterInfo(ctx)
@@ -45,11 +49,12 @@ func (s *Store) examine(ctx context.Context, node *redis.Client) error {
 
 // fault is what INFO says against relying on a node; "" for nothing.
 func (s *Store) fault(info map[string]string) string {
-	var major, minor int
+	var major, minor, replicas int
 	fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)
 	if major < 6 || major == 6 && minor < 2 {
 		return fmt.Sprintf("Redis %s is too old: use 6.2 or newer", info["redis_version"])
 	}
+	fmt.Sscan(info["connected_slaves"], &replicas)
 	switch {
 	case info["loading"] == "1":
 		return "it is reading its data from the disk: wait"
@@ -59,6 +64,8 @@ func (s *Store) fault(info map[string]string) string {
 		return "it is a Cluster: use redis-cluster://"
 	case info["maxmemory_policy"] != "noeviction":
 		return fmt.Sprintf("its maxmemory-policy is %q, so it may forget effects and let them happen again: CONFIG SET maxmemory-policy noeviction, and in redis.conf", info["maxmemory_policy"])
+	case replicas < s.replicas:
+		return fmt.Sprintf("it has %d replicas, and %d must have every claim: attach replicas, or ask for less (durability: local)", replicas, s.replicas)
 	}
 	return ""
 }

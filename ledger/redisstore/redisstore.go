@@ -6,17 +6,25 @@
 //	prefix{agw:3f}:version            the last version given in the shard
 //	prefix{agw:3f}:open               the open records of the shard
 //	prefix{agw:3f}:partition:name     a record
+//	prefix{agw:00}:served             the primaries that served the ledger, and since when
 //
-// It needs Redis 6.2 or newer with maxmemory-policy noeviction, and a user who may run INFO, EVAL, EVALSHA and SCRIPT LOAD, in the script
-// TIME, GET, SET, DEL, ZADD, ZREM and ZREMRANGEBYSCORE, and to list GET, SCAN, ZSCAN, ZCARD and EXISTS.
+// It needs Redis 6.2 or newer with maxmemory-policy noeviction, and a user who may run INFO, TIME, EVAL, EVALSHA and SCRIPT LOAD, in the
+// scripts GET, SET, DEL, ZADD, ZREM and ZREMRANGEBYSCORE, to list SCAN, ZSCAN, ZCARD and EXISTS, and WAIT where claims are replicated.
+//
+// Failover. Redis replicates after it has answered, so a replica that takes over may lack the latest writes; and a Redis without
+// persistence may come back empty. The store notices both: the script is named after the primaries that were looked at, so that another
+// one does not know it, and each shard's counter of versions may not be behind what was seen of it. Then the store writes back what it
+// wrote in the last minute, and claims wait for the window in which other gateways do the same.
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -31,7 +39,16 @@ import (
 type Options struct {
 	Timeout time.Duration // longest wait for one answer of Redis, whatever the context allows; 0: 5 s
 
-	dial func(ctx context.Context, network, addr string) (net.Conn, error) // in tests; nil: the network
+	Replicas       int           // so many replicas must have a claim before Swap says that it was applied; 0: none is asked
+	ReplicaTimeout time.Duration // how long they are waited for; 0: 1 s
+
+	// Window is how long claims wait after the primary has changed or forgotten, until all gateways have written back what they know:
+	// longer than a gateway needs to notice, which it does within some seconds. 0: 10 s; below 0: they do not wait.
+	Window time.Duration
+
+	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // in tests; nil: the network
+	noHeal    bool                                                              // in tests: nothing is noticed and written back
+	askScript bool                                                              // in tests: as before Redis 7.0
 }
 
 // Store is a ledger.Store in Redis. Its methods are safe for concurrent use.
@@ -44,16 +61,34 @@ type Store struct {
 	lanes   sync.Map // *redis.Client of a primary -> *lane
 	single  lane     // without a Cluster
 	shards  [shardCount]shard
+
+	timeout, replicaTimeout, window time.Duration
+	replicas                        int
+	noHeal, askScript               bool
+
+	served  atomic.Pointer[served] // nil: not looked yet
+	looking chan struct{}          // holds one while somebody looks
+	epoch   atomic.Int64           // see served
+	journal journal
+	known   string    // key of the list of primaries that served this ledger
+	born    time.Time // where age begins
+
+	watchOnce sync.Once
+	watching  sync.WaitGroup
+	closing   chan struct{}
+	closeOnce sync.Once
 }
 
 const shardCount = 256
 
-type shard struct{ version, open, records string }
+type shard struct {
+	version, open, records string
+	floor                  atomic.Uint64 // the latest version seen: a primary that is behind it has forgotten
+	until                  atomic.Int64  // when claims may go on, by Store.age
+}
 
 //go:embed swap.lua
-var script string
-
-var scriptSHA = redis.NewScript(script).Hash()
+var script string // without its first line, which says whom it is for
 
 // Open reads the URL of a ledger and prepares a client; it does not connect, Health does.
 //
@@ -72,10 +107,12 @@ func Open(url string, o Options) (*Store, error) {
 	if o.Timeout == 0 {
 		o.Timeout = 5 * time.Second
 	}
-	s := &Store{name: at.name(), prefix: at.prefix}
+	s := &Store{name: at.name(), prefix: at.prefix, timeout: o.Timeout, replicas: o.Replicas, noHeal: o.noHeal, askScript: o.askScript,
+		replicaTimeout: cmp.Or(o.ReplicaTimeout, time.Second), window: max(0, cmp.Or(o.Window, 10*time.Second)),
+		known: at.prefix + "{agw:00}:served", born: time.Now(), looking: make(chan struct{}, 1), closing: make(chan struct{})}
 	for i := range s.shards {
-		tag := fmt.Sprintf("%s{agw:%02x}:", at.prefix, i)
-		s.shards[i] = shard{version: tag + "version", open: tag + "open", records: tag}
+		sh, tag := &s.shards[i], fmt.Sprintf("%s{agw:%02x}:", at.prefix, i)
+		sh.version, sh.open, sh.records = tag+"version", tag+"open", tag
 	}
 	u := &redis.UniversalOptions{
 		Addrs: at.hosts, DB: at.db, MasterName: at.primary, IsClusterMode: at.cluster,
@@ -109,7 +146,12 @@ func Open(url string, o Options) (*Store, error) {
 }
 
 // Close closes the connections.
-func (s *Store) Close() error { return s.client.Close() }
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.watchOnce.Do(func() {}) // it does not begin any more
+	s.watching.Wait()
+	return s.client.Close()
+}
 
 func (s *Store) shard(p agentgw.Partition) *shard {
 	return &s.shards[xxhash.Sum64String(string(p))%shardCount]

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,13 @@ import (
 
 // once is a command that go-redis must not send again by itself: not when a connection breaks while the answer is awaited, and not when
 // the first of a pipeline gets an error that says "later", for then it would send all the others again, too.
-type once struct{ *redis.StringCmd }
+type once struct {
+	*redis.StringCmd
+	shard *shard
+	claim bool
+	short error   // replicas that do not have it
+	is    *served // what it relies on
+}
 
 func (once) NoRetry() bool { return true }
 
@@ -34,9 +41,19 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ledger %s: %w: %w", s.name, ledger.ErrNotApplied, err)
 	}
+	is := s.served.Load()
+	if is == nil {
+		var err error
+		if is, err = s.look(ctx, nil, false); err != nil {
+			return nil, err
+		}
+	}
 	f := &flight{cmds: make([]once, len(swaps))}
 	for i := range swaps {
-		f.cmds[i] = s.command(ctx, &swaps[i])
+		f.cmds[i] = s.command(ctx, is, &swaps[i])
+		if err := s.waiting(f.cmds[i].shard); err != nil && swaps[i].Claim {
+			return nil, err
+		}
 		f.size += size(&swaps[i])
 	}
 	l, err := s.laneOf(ctx, &swaps[0])
@@ -54,15 +71,19 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 }
 
 // command is the script with the arguments that its head describes.
-func (s *Store) command(ctx context.Context, sw *ledger.Swap) once {
+func (s *Store) command(ctx context.Context, is *served, sw *ledger.Swap) once {
 	sh := s.shard(sw.Partition)
 	args := make([]any, 0, 6+3*len(sw.Changes))
-	args = append(args, "evalsha", scriptSHA, len(sw.Changes)+2, sh.version, sh.open)
+	args = append(args, "evalsha", is.sha, len(sw.Changes)+2, sh.version, sh.open)
 	for i := range sw.Changes {
 		args = append(args, sh.record(sw.Partition, sw.Changes[i].Name))
 	}
 	var buf [32]byte
-	args = append(args, string(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp)))
+	floor := sh.floor.Load()
+	if s.noHeal {
+		floor = 0
+	}
+	args = append(args, string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp), floor)))
 	for i := range sw.Changes {
 		c := &sw.Changes[i]
 		head := append(buf[:0], what(c))
@@ -70,7 +91,7 @@ func (s *Store) command(ctx context.Context, sw *ledger.Swap) once {
 		head = strconv.AppendInt(head, milliseconds(c.Keep), 10)
 		args = append(args, string(head), c.Value)
 	}
-	return once{redis.NewStringCmd(ctx, args...)}
+	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, is: is}
 }
 
 func what(c *ledger.Change) byte {
@@ -100,29 +121,77 @@ func size(sw *ledger.Swap) (n int) {
 	return n
 }
 
-// run sends commands in one round trip, and a second time those of which Redis says that it does not know the script.
+// run sends commands in one round trip, and a second time those that a primary did not take because it has to be looked at first.
 func (s *Store) run(ctx context.Context, cmds []once) {
 	s.send(ctx, cmds)
-	var unknown []once
 	var at []int
-	for i, c := range cmds {
-		if err := c.Err(); err != nil && isNoScript(err) {
-			args := c.Args()
-			args[0], args[1] = "eval", script
-			unknown = append(unknown, once{redis.NewStringCmd(ctx, args...)})
-			at = append(at, i)
+	var was *served // the latest that one of them relied on
+	forgot, moved := false, false
+	for i := range cmds {
+		switch reply(cmds[i].Err()) {
+		case "FORGOT":
+			forgot = true
+		case "MOVED":
+			if s.replicas == 0 {
+				continue // go-redis has followed it already
+			}
+			moved = true
+		case "NOSCRIPT":
+		default:
+			continue
+		}
+		if at = append(at, i); was == nil || cmds[i].is == s.served.Load() {
+			was = cmds[i].is
 		}
 	}
-	if unknown == nil {
+	if at == nil {
 		return
 	}
-	s.send(ctx, unknown)
-	for i, c := range unknown {
-		cmds[at[i]] = c
+	if moved {
+		s.cluster.ReloadState(ctx)
+	}
+	is, err := s.look(ctx, was, forgot)
+	var again []once
+	var back []int
+	for _, i := range at {
+		c := cmds[i]
+		if err != nil {
+			c.SetErr(err)
+			continue
+		}
+		if e := s.waiting(c.shard); e != nil && c.claim {
+			c.SetErr(e)
+			continue
+		}
+		args := c.Args()
+		args[1] = is.sha
+		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, is: is})
+		back = append(back, i)
+	}
+	if again == nil {
+		return
+	}
+	s.send(ctx, again)
+	for i, c := range again {
+		cmds[back[i]] = c
 	}
 }
 
+// reply is the first word of an error that Redis replied; "" for any other.
+func reply(err error) string {
+	var replied redis.Error
+	if err == nil || !errors.As(err, &replied) {
+		return ""
+	}
+	word, _, _ := strings.Cut(replied.Error(), " ")
+	return word
+}
+
 func (s *Store) send(ctx context.Context, cmds []once) {
+	if s.replicas > 0 && slices.ContainsFunc(cmds, func(c once) bool { return c.claim }) {
+		s.sendReplicated(ctx, cmds)
+		return
+	}
 	if len(cmds) == 1 {
 		s.client.Process(ctx, cmds[0])
 		return
@@ -131,19 +200,18 @@ func (s *Store) send(ctx context.Context, cmds []once) {
 	for _, c := range cmds {
 		pipe.Process(ctx, c)
 	}
+	execute(ctx, pipe, cmds)
+}
+
+// execute sends a pipeline. Each command holds its own error then, also where Redis refused the connection itself.
+func execute(ctx context.Context, pipe redis.Pipeliner, cmds []once) {
 	if _, err := pipe.Exec(ctx); err != nil {
-		// Each command holds its own error, but not where Redis refused the connection itself.
 		for _, c := range cmds {
 			if c.Err() == nil && c.Val() == "" {
 				c.SetErr(err)
 			}
 		}
 	}
-}
-
-func isNoScript(err error) bool {
-	var replied redis.Error
-	return errors.As(err, &replied) && strings.HasPrefix(replied.Error(), "NOSCRIPT")
 }
 
 // replies reads what the commands brought. Where none brought anything, the error is returned for all.
@@ -156,6 +224,8 @@ func (s *Store) replies(swaps []ledger.Swap, cmds []once) ([]ledger.Reply, error
 			err = s.explain(err)
 		} else if replies[i], err = parse(&swaps[i], answer); err != nil {
 			err = fmt.Errorf("ledger %s: %w", s.name, err)
+		} else {
+			err = s.trust(&swaps[i], &cmds[i], &replies[i])
 		}
 		if err != nil {
 			replies[i] = ledger.Reply{Err: err}
@@ -171,6 +241,26 @@ func (s *Store) replies(swaps []ledger.Swap, cmds []once) ([]ledger.Reply, error
 		}
 	}
 	return nil, replies[0].Err
+}
+
+// trust notes what a primary answered, and says what is wrong with relying on it.
+func (s *Store) trust(sw *ledger.Swap, c *once, r *ledger.Reply) error {
+	if s.noHeal {
+		return c.short
+	}
+	c.shard.learn(r.Version)
+	for _, rec := range r.Records {
+		c.shard.learn(rec.Version)
+	}
+	if !r.Applied {
+		return nil
+	}
+	s.journal.add(c.shard, sw, r)
+	if s.epoch.Load() != c.is.epoch || c.claim && s.waiting(c.shard) != nil { // looked at after the note, as heal reads it after the epoch
+		s.journal.forget(c.shard, sw)
+		return fmt.Errorf("ledger %s: the primary changed while it wrote this: it may have forgotten it", s.name)
+	}
+	return c.short
 }
 
 var errReply = errors.New("the script's reply cannot be read: does another version of agentgw's script run there?")

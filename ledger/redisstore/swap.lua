@@ -1,10 +1,14 @@
 -- One swap: every change is made if every record has the version that its change wants, else none is.
 --
+-- A first line is put before this text: local served, ask = '<identities of the primaries>', <whether to ask>. So the script's name names
+-- the primaries that the sender has looked at, and a primary that it has not looked at does not know the script: NOSCRIPT. A Redis that
+-- hands scripts to its replicas (before 7.0) is asked who it is.
+--
 -- KEYS[1]       versions of this shard: the last one given, 8 bytes; kept for ever
 -- KEYS[2]       open records of this shard: a sorted set of partition:name by time of expiry in ms; +inf: never
 -- KEYS[2 + i]   the record of change i: version, time of writing in us, stamp of the writer (8 bytes each), value
 --
--- ARGV[1]       stamp of this swap, 8 bytes
+-- ARGV[1]       stamp of this swap, 8 bytes; the last version that the sender knows of this shard, 8 bytes
 -- ARGV[2i]      change i: l look, w write, o write and file as open, d delete; the version wanted, 8 bytes, zeros: absent;
 --               for how many ms to keep what is written, in decimal, 0: for ever
 -- ARGV[2i + 1]  the value to write
@@ -13,8 +17,12 @@
 -- the time in us, 8 bytes; the version given or found, 8 bytes, zeros: none;
 -- then records, each as its length in 4 bytes, 0: absent, and what is stored: of A those looked at, of S and N all.
 --
+-- Errors of its own: FORGOT, the shard is behind what the sender knows; NOSCRIPT, see above.
+--
 -- All integers are big-endian. Values pass through unread. Whatever can fail (a key of another type, no memory, a replica) fails
 -- before the first record is written.
+
+if #KEYS == 0 then return end -- sent only to be remembered
 
 local call, sub, pack = redis.call, string.sub, struct.pack
 
@@ -22,6 +30,16 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local changes = #KEYS - 2
 local absent = '\0\0\0\0\0\0\0\0'
+local stamp = sub(ARGV[1], 1, 8)
+
+if ask and not string.find(served, string.match(call('INFO', 'replication'), 'master_replid:(%x+)'), 1, true) then
+  return redis.error_reply('NOSCRIPT another primary')
+end
+local last = call('GET', KEYS[1])
+last = last and struct.unpack('>I8', last) or 0 -- as numbers: Redis compares strings by the locale
+if last < struct.unpack('>I8', ARGV[1], 9) then
+  return redis.error_reply('FORGOT the dataset is older than what was seen of it')
+end
 
 local there, fits, writes, mine, version = {}, true, false, true, absent
 for i = 1, changes do
@@ -35,7 +53,7 @@ for i = 1, changes do
     if what ~= 'd' then
       writes = true
       version = is
-      mine = mine and record and sub(record, 17, 24) == ARGV[1]
+      mine = mine and record and sub(record, 17, 24) == stamp
     end
   end
 end
@@ -74,13 +92,8 @@ end
 -- The version is the time, unless the clock went back or two writes meet in a microsecond.
 version = absent
 if writes then
-  version = at
-  local last = call('SET', KEYS[1], version, 'GET')
-  last = last and struct.unpack('>I8', last) or 0 -- as numbers: Redis compares strings by the locale
-  if last >= now then
-    version = pack('>I8', last + 1)
-    call('SET', KEYS[1], version)
-  end
+  version = last >= now and pack('>I8', last + 1) or at
+  call('SET', KEYS[1], version)
 end
 
 local reply = {'A', at, version}
@@ -93,7 +106,7 @@ for i = 1, changes do
     call('DEL', KEYS[2 + i])
   else
     local keep = sub(head, 10)
-    local record = version .. at .. ARGV[1] .. ARGV[2 * i + 1]
+    local record = version .. at .. stamp .. ARGV[2 * i + 1]
     if keep == '0' then
       call('SET', KEYS[2 + i], record)
     else

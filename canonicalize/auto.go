@@ -1,7 +1,6 @@
 package canonicalize
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,17 +28,16 @@ type autoType struct {
 type autoHow uint8
 
 const (
-	autoAny     autoHow = iota // canonical JSON with folded texts, blank members left out
-	autoText                   // folded text
-	autoMeaning                // folded text, compared with earlier effects
-	autoID                     // one width, no outer spaces, its own case
-	autoList                   // in order
-	autoSet                    // order and repeats do not count
-	autoBag                    // order does not count, repeats do
-	autoPairs                  // a bag of pairs, each with the item at the same place of another list
+	autoAny   autoHow = iota // canonical JSON with folded texts, blank members left out
+	autoText                 // folded text
+	autoID                   // one width, no outer spaces, its own case
+	autoList                 // in order
+	autoSet                  // order and repeats do not count
+	autoBag                  // order does not count, repeats do
+	autoPairs                // a bag of pairs, each with the item at the same place of another list
 )
 
-var autoHows = map[string]autoHow{"text": autoText, "enum": autoText, "meaning": autoMeaning, "id": autoID, "list": autoList, "set": autoSet, "bag": autoBag, "pairs": autoPairs}
+var autoHows = map[string]autoHow{"list": autoList, "set": autoSet, "bag": autoBag, "pairs": autoPairs}
 
 func newAuto(params []string, d Defaults) (Type, error) {
 	t, err := makeAuto(params, d)
@@ -49,51 +47,61 @@ func newAuto(params []string, d Defaults) (Type, error) {
 	return *t, nil
 }
 
+// makeAuto reads the words between the brackets: a reading, and what it takes.
 func makeAuto(params []string, d Defaults) (*autoType, error) {
 	if len(params) == 0 {
 		return &autoType{}, nil
 	}
 	name, rest := params[0], params[1:]
-	if name == "object" {
+	switch name {
+	case "meaning":
+		return autoMeaning(rest, d)
+	case "object":
 		return autoObject(rest)
-	}
-	if how, ok := autoHows[name]; ok {
-		t := &autoType{how: how}
-		if how < autoList {
-			if how == autoMeaning && len(rest) > 0 {
-				t, err := makeAuto(rest, d)
-				if err == nil && (t.how == autoAny || t.how == autoPairs) {
-					err = &Error{Reason: "compares a structure as free text", Remedy: "write auto(meaning), or auto(meaning|date)"}
-				}
-				if t != nil {
-					t.compared = true
-				}
-				return t, err
-			}
-			t.compared = how == autoMeaning
-			if len(rest) > 0 {
-				return nil, &Error{Reason: "has parameters after " + name, Remedy: "auto(" + name + ") takes none"}
-			}
-			return t, nil
-		}
-		if how == autoPairs {
-			if len(rest) == 0 {
-				return nil, &Error{Reason: "names no other list", Remedy: "write auto(pairs|new_item_ids)"}
-			}
-			with, err := ParsePath(rest[0])
-			if err != nil {
-				return nil, err
-			}
-			t.with, rest = &with, rest[1:]
-		}
-		of, err := makeAuto(rest, d)
-		if err == nil && of.compared {
-			err = &Error{Reason: "has a list of `meaning`, which cannot be compared", Remedy: "write auto(" + name + "|text)"}
-		}
-		t.of = of
-		return t, err
+	case "list", "set", "bag", "pairs":
+		return autoLists(name, rest, d)
 	}
 	return strictAuto(name, rest, d)
+}
+
+// autoMeaning makes a reading whose values are also compared as free text.
+func autoMeaning(params []string, d Defaults) (*autoType, error) {
+	if len(params) == 0 {
+		return &autoType{how: autoText, compared: true}, nil
+	}
+	t, err := makeAuto(params, d)
+	if err != nil {
+		return nil, err
+	}
+	if t.how == autoAny || t.how == autoPairs || t.compared {
+		return nil, &Error{Reason: "compares a structure as free text", Remedy: "write auto(meaning), or auto(meaning|date)"}
+	}
+	t.compared = true
+	return t, nil
+}
+
+// autoLists makes the readings of lists; what follows the word is the reading of the items.
+func autoLists(name string, params []string, d Defaults) (*autoType, error) {
+	t := &autoType{how: autoHows[name]}
+	if t.how == autoPairs {
+		if len(params) == 0 {
+			return nil, &Error{Reason: "names no other list", Remedy: "write auto(pairs|new_item_ids)"}
+		}
+		with, err := ParsePath(params[0])
+		if err != nil {
+			return nil, err
+		}
+		t.with, params = &with, params[1:]
+	}
+	of, err := makeAuto(params, d)
+	if err != nil {
+		return nil, err
+	}
+	if of.compared {
+		return nil, &Error{Reason: "has a list of `meaning`, which cannot be compared", Remedy: "write auto(meaning|" + name + "|text)"}
+	}
+	t.of = of
+	return t, nil
 }
 
 // autoObject makes the reading of an object by its members, `name` or `name=default`.
@@ -117,6 +125,9 @@ func autoObject(params []string) (*autoType, error) {
 func strictAuto(name string, params []string, d Defaults) (*autoType, error) {
 	t := &autoType{how: autoText}
 	switch name {
+	case "text", "enum":
+	case "id":
+		t.how = autoID
 	case "place":
 		t.place = true
 	case "int", "decimal":
@@ -266,238 +277,6 @@ func (t autoType) picked(v Value) Value {
 		out.Members = append(out.Members, Member{Name: m.Name, Value: *own})
 	}
 	return out
-}
-
-// siblings are the other list of pairs.
-func (t autoType) siblings() []Path {
-	if t.with == nil {
-		return nil
-	}
-	return []Path{*t.with}
-}
-
-// pairs joins two lists item by item; the pairs have no order. Lists of different lengths are no pairs and are kept as they are.
-func (t autoType) pairs(dst []byte, items, others []Value, args Value) ([]byte, error) {
-	ordered := autoType{how: autoList, of: t.of}
-	if len(items) != len(others) {
-		dst, err := ordered.list(append(dst, '['), items, args)
-		if err != nil {
-			return nil, err
-		}
-		if dst, err = ordered.list(append(dst, ','), others, args); err != nil {
-			return nil, err
-		}
-		return append(dst, ']'), nil
-	}
-	texts := make([][]byte, len(items))
-	for i := range items {
-		text, err := ordered.list(nil, []Value{items[i], others[i]}, args)
-		if err != nil {
-			return nil, err
-		}
-		texts[i] = text
-	}
-	slices.SortFunc(texts, bytes.Compare)
-	return append(append(append(dst, '['), bytes.Join(texts, []byte{','})...), ']'), nil
-}
-
-func (t autoType) list(dst []byte, items []Value, args Value) ([]byte, error) {
-	var texts [][]byte
-	for _, item := range items {
-		text, err := t.of.Canon(nil, item, args)
-		if err != nil {
-			return nil, err
-		}
-		if string(text) != "null" {
-			texts = append(texts, text)
-		}
-	}
-	if t.how != autoList {
-		slices.SortFunc(texts, bytes.Compare)
-	}
-	if t.how == autoSet {
-		texts = slices.CompactFunc(texts, bytes.Equal)
-	}
-	if len(texts) == 0 {
-		return append(dst, "null"...), nil
-	}
-	dst = append(dst, '[')
-	dst = append(dst, bytes.Join(texts, []byte{','})...)
-	return append(dst, ']'), nil
-}
-
-// appendAuto is AppendCanonical for values of unknown make: texts are folded, a text that is a number or a truth value in its canonical
-// spelling is one, and members that are blank are left out.
-func appendAuto(dst []byte, v *Value) []byte {
-	switch v.Kind {
-	case String:
-		return appendAutoText(dst, v)
-	case List:
-		dst = append(dst, '[')
-		for i := range v.Items {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendAuto(dst, &v.Items[i])
-		}
-		return append(dst, ']')
-	case Object:
-		start := len(dst)
-		dst = append(dst, '{')
-		for _, i := range sortedMembers(nil, v.Members) {
-			before := len(dst)
-			if before > start+1 {
-				dst = append(dst, ',')
-			}
-			dst = append(appendQuoted(dst, v.Members[i].Name), ':')
-			at := len(dst)
-			dst = appendAuto(dst, &v.Members[i].Value)
-			if text := string(dst[at:]); text == "null" || text == `""` || text == "[]" || text == "{}" {
-				dst = dst[:before]
-			}
-		}
-		return append(dst, '}')
-	}
-	return appendCanonical(dst, v)
-}
-
-func appendAutoText(dst []byte, v *Value) []byte {
-	if inner := embedded(*v); inner.Kind != String {
-		return appendAuto(dst, &inner)
-	}
-	text := soften(v.Text)
-	switch {
-	case text == "true" || text == "false":
-		return append(dst, text...)
-	case len(text) < 40 && isDecimal(text) && string(appendDecimal(nil, text)) == text:
-		return append(dst, text...)
-	}
-	return appendQuoted(dst, text)
-}
-
-// soften folds what does not tell texts apart: case, width, spaces, dashes and underscores between letters, the shape of quotes, a full
-// stop at the end.
-func soften(s string) string {
-	for {
-		next := oneSpace(softRunes(unescaped(foldText(s))))
-		for _, end := range [...]string{".", "!", "。", "！"} {
-			if cut := strings.TrimSuffix(next, end); cut != "" && !strings.HasSuffix(cut, end) {
-				next = strings.TrimRight(cut, " ")
-			}
-		}
-		if next == s {
-			return s
-		}
-		s = next
-	}
-}
-
-// unescaped takes back what a model escaped once too often: runs of backslashes are one, one before a quote or at the end is none.
-func unescaped(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' {
-			end := i
-			for end < len(s) && s[end] == '\\' {
-				end++
-			}
-			if end == len(s) && visible(b.String()) || end < len(s) && (s[end] == '"' || s[end] == '\'') {
-				i = end - 1
-				continue
-			}
-			b.WriteByte('\\')
-			i = end - 1
-			continue
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-func softRunes(s string) string {
-	runes := []rune(s)
-	for i, r := range runes {
-		switch f := foldRune(r); {
-		case r < 0x20 || r == 0x7f: // line breaks are spaces; no other control character is looked at
-			runes[i] = ' '
-		case f == dropped:
-			runes[i] = ' '
-		case (f == '-' || f == '_') && i > 0 && i+1 < len(runes) && unicode.IsLetter(runes[i-1]) && unicode.IsLetter(runes[i+1]):
-			runes[i] = ' '
-		default:
-			runes[i] = f
-		}
-	}
-	return string(runes)
-}
-
-// embedded is the list or object whose JSON text, or whose Python text, a string holds; else the string. What only its folded text holds counts
-// too, so that the form of a form is the form.
-func embedded(v Value) Value {
-	text := trim(v.Text)
-	if inner, ok := structure(text); ok {
-		return inner
-	}
-	if text != "" && (text[0] == '[' || text[0] == '{' || text[0] == '\\' || text[0] < ' ' || text[0] >= 0x7f) {
-		if inner, ok := structure(soften(text)); ok {
-			return inner
-		}
-	}
-	return v
-}
-
-// structure reads the text of a list or an object.
-func structure(text string) (Value, bool) {
-	if text == "" || text[0] != '[' && text[0] != '{' {
-		return Value{}, false
-	}
-	if inner, err := parseString(text); err == nil {
-		return inner, true
-	}
-	if literal, ok := fromPython(text); ok {
-		if inner, err := parseString(literal); err == nil {
-			return inner, true
-		}
-	}
-	return Value{}, false
-}
-
-// fromPython rewrites a Python literal as JSON: 'a' as "a", True as true, None as null. Only texts whose quotes balance are rewritten.
-func fromPython(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c == '\'' || c == '"':
-			end := i + 1
-			for end < len(s) && s[end] != c {
-				if s[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			if end >= len(s) {
-				return "", false
-			}
-			b.Write(appendQuoted(nil, strings.NewReplacer(`\'`, `'`, `\"`, `"`, `\\`, `\`, `\n`, "\n").Replace(s[i+1:end])))
-			i = end + 1
-		case strings.HasPrefix(s[i:], "True"):
-			b.WriteString("true")
-			i += len("True")
-		case strings.HasPrefix(s[i:], "False"):
-			b.WriteString("false")
-			i += len("False")
-		case strings.HasPrefix(s[i:], "None"):
-			b.WriteString("null")
-			i += len("None")
-		default:
-			b.WriteByte(c)
-			i++
-		}
-	}
-	return b.String(), true
 }
 
 // hostType reads a URL whose scheme was left out as one of http.

@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,7 +45,7 @@ func (t *reader) readNames(tokens []token) {
 			if len(t.names) > 0 && between == 0 && tokens[i-1].kind != word {
 				t.listed = true
 			}
-			if !contains(t.names, name) {
+			if !slices.Contains(t.names, name) {
 				t.names = append(t.names, name)
 			}
 			between = 0
@@ -73,23 +74,10 @@ func japaneseName(tokens []token, i int) string {
 	if rest, ok := strings.CutPrefix(raw, "株式会社"); ok && rest != "" {
 		return rest
 	}
-	return strings.TrimSuffix(suffixOnly(raw, "株式会社"), "株式会社")
-}
-
-func suffixOnly(s, suffix string) string {
-	if strings.HasSuffix(s, suffix) && len(s) > len(suffix) {
-		return s
+	if rest, ok := strings.CutSuffix(raw, "株式会社"); ok {
+		return rest
 	}
 	return ""
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // verbLike reports whether a word that begins a sentence looks like a verb or an adverb rather than a name.

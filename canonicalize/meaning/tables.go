@@ -1,9 +1,6 @@
 package meaning
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // The tables below are business English and Japanese: what agents write in subjects, notes and messages. Each line of a table is one
 // meaning; its words are interchangeable for closeness only, never for a gate.
@@ -312,5 +309,3 @@ func axes(s string) map[string][]pole {
 	}
 	return out
 }
-
-func sqrt(f float64) float64 { return math.Sqrt(f) }

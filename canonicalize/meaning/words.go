@@ -1,6 +1,7 @@
 package meaning
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ func newVector(fs []feature) vector {
 		sum += float64(f.weight) * float64(f.weight)
 	}
 	if sum > 0 {
-		scale := float32(1 / sqrt(sum))
+		scale := float32(1 / math.Sqrt(sum))
 		for i := range out {
 			out[i].weight *= scale
 		}

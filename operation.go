@@ -34,6 +34,17 @@ type Operation struct {
 	Elements []Operation // `each`: one effect an element; the batch itself is the outer operation
 }
 
+// Meaning is the free text of the operation as it came, by field.
+func (op *Operation) Meaning() map[string]string {
+	m := map[string]string{}
+	for _, f := range op.Fields {
+		if f.Role == RoleMeaning {
+			m[f.Name] = f.Text()
+		}
+	}
+	return m
+}
+
 // Field is one typed value of an operation.
 type Field struct {
 	Name  string

@@ -57,6 +57,7 @@ type Rule struct {
 	Attempts        *Budget // sends of one effect
 	Limit           *Budget // effects of the operation
 	Keep            string
+	Judge           bool          // a model may answer `similar` for the caller
 	Timeout         time.Duration // 0: the upstream's
 	MaxAnswer       int64         // bytes
 

@@ -30,6 +30,7 @@ type Options struct {
 	Observe   Observer                               // nil: nobody
 	Spool     *Spool                                 // nil: outcomes that the ledger cannot take wait in memory only
 	Wording   Wording                                // nil: free text is compared by its exact wording only
+	Judge     Judge                                  // nil: the caller itself is asked
 	MCP       *MCP                                   // the MCP servers; nil: none
 }
 
@@ -45,6 +46,11 @@ type Wording interface {
 	// Nearest says which of earlier texts this one may mean again, the closest first; texts are by field name. It answers soon, whatever
 	// becomes of a model that it asks.
 	Nearest(ctx context.Context, texts map[string]string, earlier []map[string]string) []agentgw.Likeness
+}
+
+// Judge is a model that may answer `similar` for the caller, where the policy allows it. An error means that nobody has judged.
+type Judge interface {
+	Same(ctx context.Context, operation string, earlier, now map[string]string) (same bool, why string, err error)
 }
 
 // Response is a decision with what a door needs to write it.
@@ -255,6 +261,9 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 			return found, g.unavailable(p, err.Error())
 		}
 		if found.Verdict == agentgw.InDoubt && p.call.Mode != agentgw.Check && found.Effect != nil && g.probe(ctx, found.Effect) {
+			continue
+		}
+		if found.Verdict == agentgw.Similar && p.op.Rule.Judge && p.call.Mode != agentgw.Check && g.judge(ctx, p, &a, found) {
 			continue
 		}
 		if found.Verdict != agentgw.InFlight || p.call.Mode == agentgw.Check {

@@ -22,6 +22,8 @@ type Metrics struct {
 	upstream  *prometheus.HistogramVec
 	raised    *prometheus.CounterVec
 	doubts    *prometheus.GaugeVec
+	near      *prometheus.CounterVec
+	churn     *prometheus.CounterVec
 }
 
 // latency reaches from a duplicate's round trip to the default timeout, in seconds.
@@ -41,8 +43,12 @@ func NewMetrics(l *ledger.Ledger) *Metrics {
 			Help: "What an operator should look at, such as an outcome that came too late to count."}, []string{"operation"}),
 		doubts: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "agentgw_effects_in_doubt",
 			Help: "Effects whose outcome is not known, as of the last sweep."}, []string{"operation"}),
+		near: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentgw_near_misses_total",
+			Help: "Executed calls that differ from a recent effect of their operation in one field only."}, []string{"operation"}),
+		churn: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentgw_key_churn_total",
+			Help: "Duplicates that came under another idempotency key than the first call."}, []string{"operation"}),
 	}
-	m.registry.MustRegister(m.decisions, m.deciding, m.upstream, m.raised, m.doubts, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.decisions, m.deciding, m.upstream, m.raised, m.doubts, m.near, m.churn, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "agentgw_ledger_round_trips_total", Help: "Round trips to the ledger's store."},
 			func() float64 { return float64(l.Trips()) }))
@@ -58,6 +64,12 @@ func (m *Metrics) Handler() http.Handler {
 func (m *Metrics) Decided(_ *agentgw.Call, d *agentgw.Decision, took time.Duration) {
 	m.decisions.WithLabelValues(d.Operation, string(d.Verdict), string(d.Outcome)).Inc()
 	m.deciding.WithLabelValues(string(d.Verdict)).Observe(took.Seconds())
+	if d.Verdict == agentgw.Executed && d.Effect != nil && d.Effect.NearTo != nil && len(d.Effect.NearTo.Fields) == 1 {
+		m.near.WithLabelValues(d.Operation).Inc()
+	}
+	if d.Churn {
+		m.churn.WithLabelValues(d.Operation).Inc()
+	}
 }
 
 // Raised implements Observer.

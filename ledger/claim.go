@@ -18,6 +18,7 @@ type Ask struct {
 	Judge func(*agentgw.Operation, *agentgw.Call, *agentgw.Remembered) agentgw.Judgement
 	// Alike says which of earlier wordings this one may mean again, by field name; the closest first. nil: none is ever asked about.
 	Alike func(texts map[string]string, earlier []map[string]string) []agentgw.Likeness
+	Apart map[agentgw.EffectID]bool // effects that are known to be others, however alike they are worded
 }
 
 // Finding is what came of an Ask: a judgement, the effect it speaks of (nil where none is remembered), and the claim where one was made.

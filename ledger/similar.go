@@ -1,8 +1,12 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
+	"time"
 
 	"agentgw"
 )
@@ -27,15 +31,11 @@ func (t *try) meaning() bool {
 	return t.Op.ID.Partition != "" && t.Op.ID.Partition[0] == agentgw.PartitionMeaning
 }
 
-// textsOf are the free texts of an operation as they came, by field.
+// textsOf are the free texts of an operation, by field, as far as they are kept.
 func textsOf(op *agentgw.Operation) map[string]string {
-	m := map[string]string{}
-	for _, f := range op.Fields {
-		if f.Role != agentgw.RoleMeaning {
-			continue
-		}
-		text := f.Text()
-		m[f.Name] = text[:min(len(text), maxWording)]
+	m := op.Meaning()
+	for name, text := range m {
+		m[name] = text[:min(len(text), maxWording)]
 	}
 	return m
 }
@@ -88,7 +88,9 @@ func (t *try) rememberSimilar(ctx context.Context) error {
 	if !t.meaning() || t.Alike == nil || t.m.Own != nil && !t.m.Own.State.Free() && !(t.m.Own.State == agentgw.StateSucceeded && !t.m.Now.Before(t.m.Own.Gone)) {
 		return nil
 	}
-	others := slices.DeleteFunc(slices.Clone(t.index), func(w wording) bool { return w.Key == t.Op.ID.Key })
+	others := slices.DeleteFunc(slices.Clone(t.index), func(w wording) bool {
+		return w.Key == t.Op.ID.Key || t.Apart[agentgw.EffectID{Partition: t.Op.ID.Partition, Key: w.Key}]
+	})
 	earlier := make([]map[string]string, len(others))
 	for i, w := range others {
 		earlier[i] = w.Text
@@ -108,4 +110,44 @@ func (t *try) rememberSimilar(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Verdict is what a judge said of a pair of wordings: whether they mean one effect, and why.
+type Verdict struct {
+	Same bool
+	Why  string
+}
+
+// verdictName is the record of a pair, whichever of the two came first.
+func verdictName(a, b agentgw.Digest) string {
+	if bytes.Compare(a[:], b[:]) > 0 {
+		a, b = b, a
+	}
+	sum := sha256.Sum256(append(a[:], b[:]...))
+	return "j" + hex.EncodeToString(sum[:16])
+}
+
+// Judged is the recorded verdict on an operation and an earlier effect of its partition; nil: nobody has judged them.
+func (l *Ledger) Judged(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID) (*Verdict, error) {
+	name := verdictName(op.ID.Key, earlier.Key)
+	replies, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Changes: []Change{{Name: name, Look: true}}})
+	if err != nil || replies[0].Records[0].Version == 0 {
+		return nil, err
+	}
+	parts, err := splitTexts(replies[0].Records[0].Value)
+	if err != nil || len(parts) != 2 {
+		return nil, errTorn
+	}
+	return &Verdict{Same: parts[0] == "same", Why: parts[1]}, nil
+}
+
+// Judge records a verdict for as long as the effects of the operation are kept. Where another was quicker, that one's stands.
+func (l *Ledger) Judge(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID, v Verdict) error {
+	word := "different"
+	if v.Same {
+		word = "same"
+	}
+	_, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Stamp: l.random(), Changes: []Change{
+		{Name: verdictName(op.ID.Key, earlier.Key), Value: texts(word, v.Why), Keep: op.Rule.TTL + op.Rule.Tombstone + 24*time.Hour}}})
+	return err
 }

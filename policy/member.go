@@ -78,13 +78,13 @@ func operationMembers() []member {
 		{"timeout", "How long to wait for the tool's answer. Default: the upstream's.", durationType, everyPattern, span(func(r *agentgw.Rule) *time.Duration { return &r.Timeout }, "timeout", time.Millisecond, 24*time.Hour)},
 		{"max_answer", "The largest answer that is kept, as 4MiB.", sizeType, everyPattern, (*operationReader).readMaxAnswer},
 		{"keep", "Whether the answer is kept for duplicates, or only the decision.", enumOf("answer", "nothing"), effects, words(func(r *agentgw.Rule) *string { return &r.Keep }, "keep", "answer", "nothing")},
+		{"judge", "Whether the configured judge model may answer similar for the caller. Default false.", booleanType, onceOnly, func(o *operationReader, n *yaml.Node) { o.op.Judge = o.boolean(n, "judge") }},
 		{"repair", "What may be repaired in the text of the arguments; the repaired text is what is forwarded.", listOf(enumOf("trailing-commas", "model-end-tokens")), everyPattern, func(o *operationReader, n *yaml.Node) {
 			o.op.Repair = o.wordList(n, "repair", "trailing-commas", "model-end-tokens")
 		}},
 		{"decode", "What may be decoded in the texts of the arguments; the decoded text is what is forwarded.", listOf(enumOf("html")), everyPattern, func(o *operationReader, n *yaml.Node) { o.op.Decode = o.wordList(n, "decode", "html") }},
 
 		{"approval", "CEL: true holds the call until an operator approves it.", nil, effects, nil},
-		{"judge", "Whether the configured model may answer similar for the caller.", nil, effects, nil},
 		{"observe", "Decide and log, never refuse.", nil, everyPattern, nil},
 		{"previous", "Earlier keys, until the retention of their effects ends.", nil, effects, nil},
 		{"formerly", "Earlier names of the operation.", nil, effects, nil},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 type model struct {
 	url        string
 	key        gateway.Secret
-	embeddings string
+	embeddings string // "": wording is compared without a model
+	judge      string // "": the caller itself is asked
 	timeout    time.Duration
 }
 
@@ -41,22 +43,44 @@ func (r *configReader) model(n *yaml.Node) {
 		r.c.model.timeout = r.Duration(n, "timeout", time.Millisecond, time.Minute)
 	}
 	if n := m["judge"]; n != nil {
-		r.Fault(n, "leave it out", "model: judge is not yet supported")
+		r.c.model.judge, _ = r.Text(n, "judge", "gpt-4o-mini")
 	}
-	for _, needed := range []string{"url", "embeddings"} {
-		if m[needed] == nil {
-			r.Fault(n, "write it as "+example, "model has no %s", needed)
-		}
+	if m["url"] == nil {
+		r.Fault(n, "write it as "+example, "model has no url")
 	}
+	if m["embeddings"] == nil && m["judge"] == nil {
+		r.Fault(n, "write it as "+example, "model names neither embeddings nor a judge: it would be asked nothing")
+	}
+}
+
+// service is the configured service.
+func (m *model) service() *meaning.Service {
+	return meaning.NewService(m.url, string(m.key), m.timeout)
+}
+
+// judge is the model that may answer similar for a caller; nil without one.
+func (c *config) judge() gateway.Judge {
+	if c.model == nil || c.model.judge == "" {
+		return nil
+	}
+	return judgeModel{&meaning.Judge{Service: c.model.service(), Model: c.model.judge}}
+}
+
+type judgeModel struct{ *meaning.Judge }
+
+// Same implements gateway.Judge.
+func (j judgeModel) Same(ctx context.Context, operation string, earlier, now map[string]string) (bool, string, error) {
+	v, err := j.Judge.Same(ctx, operation, earlier, now)
+	return v.Same, v.Why, err
 }
 
 // wording is what compares free text: the model's embeddings where one is configured, else, and whenever it does not answer, our own
 // lexical measure. log may be nil.
 func (c *config) wording(log *slog.Logger) gateway.Wording {
-	if c.model == nil {
+	if c.model == nil || c.model.embeddings == "" {
 		return &meaning.Lexical{}
 	}
-	e := &meaning.Embedded{Service: meaning.NewService(c.model.url, string(c.model.key), c.model.timeout), Model: c.model.embeddings}
+	e := &meaning.Embedded{Service: c.model.service(), Model: c.model.embeddings}
 	if log != nil {
 		e.Fell = func(err error) { log.Warn("wording is compared without the model", "error", err) }
 	}

@@ -56,7 +56,7 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 		spool = gateway.NewSpool(c.spool())
 	}
 	in.Gateway = gateway.New(gateway.Options{Spool: spool, Policy: c.policy, Ledger: l, Sender: in.drain, MCP: in.mcp, Tools: c.tools, Upstreams: c.upstreams,
-		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: c.wording(warn)})
+		Unmatched: c.unmatched, Defaults: c.defaults, Allowed: c.principals.Allowed, Observe: observers, Wording: c.wording(warn), Judge: c.judge()})
 	return in, nil
 }
 

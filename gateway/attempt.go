@@ -15,32 +15,38 @@ import (
 
 // keep renews the lease of a claim while its attempt runs. stop ends that.
 func (g *Gateway) keep(ctx context.Context, claim *ledger.Claim) (stop func()) {
-	k := &keeper{g: g, ctx: ctx, claim: *claim, every: claim.Effect.Lease / 3}
+	k := &keeper{g: g, ctx: ctx, held: claim, claim: *claim, every: claim.Effect.Lease / 3}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.cancel = g.Clock.AfterFunc(k.every, k.renew)
 	return k.stop
 }
 
-// keeper works on a copy of the claim: the settlement finds a renewed version by itself, so neither waits for the other.
+// keeper works on a copy of the claim, and hands the version it renewed last to the settlement. One that is just being renewed the
+// settlement finds by itself, so neither waits for the other.
 type keeper struct {
 	g     *Gateway
 	ctx   context.Context
-	claim ledger.Claim
+	held  *ledger.Claim // the settlement's
 	every time.Duration
 
 	mu      sync.Mutex
+	claim   ledger.Claim
 	stopped bool
 	cancel  func()
 }
 
 func (k *keeper) renew() {
-	err := k.g.Ledger.Renew(k.ctx, &k.claim)
+	k.mu.Lock()
+	claim := k.claim
+	k.mu.Unlock()
+	err := k.g.Ledger.Renew(k.ctx, &claim)
 	if errors.Is(err, ledger.ErrStale) {
 		return // lapsed, or settled: nothing revives it
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.claim = claim
 	if !k.stopped {
 		k.cancel = k.g.Clock.AfterFunc(k.every, k.renew)
 	}
@@ -50,6 +56,7 @@ func (k *keeper) stop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.stopped = true
+	k.held.Effect = k.claim.Effect
 	k.cancel()
 }
 

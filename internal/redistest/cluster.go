@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Cluster is a Redis Cluster of primaries without replicas.
+// Cluster is a Redis Cluster.
 type Cluster struct {
-	URL     string // redis-cluster://…
-	Servers []*Server
+	URL      string // redis-cluster://…
+	Servers  []*Server
+	Replicas []*Server // one of each of Servers, or none
 }
 
 // StartCluster runs a Redis Cluster of three primaries for one test.
@@ -21,6 +22,20 @@ func StartCluster(t TB) *Cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// StartReplicated runs a Redis Cluster of three primaries, each with a replica that takes over soon, for one test.
+func StartReplicated(t TB) *Cluster {
+	t.Helper()
+	c := &Cluster{}
+	t.Cleanup(func() { c.Close() })
+	if err := c.start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.replicate(); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -39,7 +54,7 @@ func RunCluster() (*Cluster, error) {
 func (c *Cluster) start() error {
 	var addrs []string
 	for i := range primaries {
-		s, err := Run(Options{Config: []string{"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 5000"}})
+		s, err := Run(nodeOptions)
 		if err != nil {
 			return err
 		}
@@ -69,6 +84,98 @@ func (c *Cluster) start() error {
 		}
 	}
 	return nil
+}
+
+// nodeOptions are those of every node of a Cluster.
+var nodeOptions = Options{Config: []string{"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout 2000", "repl-ping-replica-period 1"}}
+
+// replicate gives each primary a replica.
+func (c *Cluster) replicate() error {
+	for _, primary := range c.Servers {
+		r, err := Run(nodeOptions)
+		if err != nil {
+			return err
+		}
+		c.Replicas = append(c.Replicas, r)
+		host, port, _ := strings.Cut(primary.Addr, ":")
+		if _, err := r.Do("CLUSTER", "MEET", host, port); err != nil {
+			return err
+		}
+		id, err := primary.Do("CLUSTER", "MYID")
+		if err != nil {
+			return err
+		}
+		if err := await("the replica knows its primary", func() (bool, error) {
+			_, err := r.Do("CLUSTER", "REPLICATE", id)
+			return err == nil, err
+		}); err != nil {
+			return err
+		}
+		if err := await("the replica follows", func() (bool, error) {
+			info, err := r.Do("INFO", "replication")
+			return strings.Contains(info, "master_link_status:up"), err
+		}); err != nil {
+			return err
+		}
+	}
+	for _, s := range append(c.Servers, c.Replicas...) {
+		if err := await("all nodes know all", func() (bool, error) {
+			info, err := s.Do("CLUSTER", "INFO")
+			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d", 2*primaries)), err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Cut makes the replica of a primary lose it, and not find back.
+func (c *Cluster) Cut(primary int) error {
+	if _, err := c.Replicas[primary].Do("CONFIG", "SET", "masterauth", "not this"); err != nil {
+		return err
+	}
+	return await("the replica is cut off", func() (bool, error) {
+		if _, err := c.Servers[primary].Do("CLIENT", "KILL", "TYPE", "replica"); err != nil {
+			return false, err
+		}
+		info, err := c.Servers[primary].Do("INFO", "replication")
+		return strings.Contains(info, "connected_slaves:0"), err
+	})
+}
+
+// Die kills a primary and waits until its replica serves in its place, and all others know it.
+func (c *Cluster) Die(primary int) error {
+	c.Servers[primary].Kill()
+	return await("the replica takes over", func() (bool, error) {
+		role, err := c.Replicas[primary].Do("ROLE")
+		if err != nil || !strings.HasPrefix(role, "master") {
+			return false, err
+		}
+		for i, s := range append(c.Servers, c.Replicas...) {
+			if i == primary {
+				continue
+			}
+			if info, err := s.Do("CLUSTER", "INFO"); err != nil || !strings.Contains(info, "cluster_state:ok") {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// Owner is the primary that serves a key.
+func (c *Cluster) Owner(key string) (int, error) {
+	text, err := c.Servers[0].Do("CLUSTER", "KEYSLOT", key)
+	if err != nil {
+		return 0, err
+	}
+	slot, err := strconv.Atoi(text)
+	for i := range primaries {
+		if first, last := slots(i); first <= slot && slot <= last {
+			return i, err
+		}
+	}
+	return 0, fmt.Errorf("slot %q of key %q: %v", text, key, err)
 }
 
 // slots of primary i.
@@ -116,6 +223,19 @@ func (c *Cluster) Move(slot int, to *Server) error {
 	return nil
 }
 
+// MoveKey moves the slot of a key.
+func (c *Cluster) MoveKey(key string, to *Server) error {
+	text, err := c.Servers[0].Do("CLUSTER", "KEYSLOT", key)
+	if err != nil {
+		return err
+	}
+	slot, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
+	return c.Move(slot, to)
+}
+
 // StartMove leaves a slot between two primaries: keys that are not at the old one are asked for at the new one.
 func (c *Cluster) StartMove(slot int, from, to *Server) error {
 	fromID, err := from.Do("CLUSTER", "MYID")
@@ -136,7 +256,7 @@ func (c *Cluster) StartMove(slot int, from, to *Server) error {
 // Close ends all of them.
 func (c *Cluster) Close() error {
 	var errs []error
-	for _, s := range c.Servers {
+	for _, s := range append(c.Servers, c.Replicas...) {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(errs...)

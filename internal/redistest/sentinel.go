@@ -141,6 +141,10 @@ func (s *Sentinels) Failover() error {
 	}); err != nil {
 		return err
 	}
+	return s.awaitSuccessor(old)
+}
+
+func (s *Sentinels) awaitSuccessor(old *Server) error {
 	return await("the primary changes", func() (bool, error) {
 		now, err := s.Primary()
 		if err != nil || now == old {
@@ -148,6 +152,62 @@ func (s *Sentinels) Failover() error {
 		}
 		role, err := now.Do("ROLE")
 		return strings.HasPrefix(role, "master"), err
+	})
+}
+
+// Cut makes the replica lose its primary, and not find back: what is written from now on dies with the primary.
+func (s *Sentinels) Cut() error {
+	primary, err := s.Primary()
+	if err != nil {
+		return err
+	}
+	for _, server := range s.Servers {
+		if server != primary {
+			if _, err := server.Do("CONFIG", "SET", "masterauth", "not this"); err != nil {
+				return err
+			}
+		}
+	}
+	return await("the replica is cut off", func() (bool, error) {
+		if _, err := primary.Do("CLIENT", "KILL", "TYPE", "replica"); err != nil {
+			return false, err
+		}
+		info, err := primary.Do("INFO", "replication")
+		return strings.Contains(info, "connected_slaves:0"), err
+	})
+}
+
+// Die kills the primary and waits until the replica serves as such. It returns what was the primary.
+func (s *Sentinels) Die() (*Server, error) {
+	old, err := s.Primary()
+	if err != nil {
+		return nil, err
+	}
+	old.Kill()
+	return old, s.awaitSuccessor(old)
+}
+
+// Rejoin starts a server that was killed, as a replica of the primary, and ends what Cut did.
+func (s *Sentinels) Rejoin(dead *Server) error {
+	if err := dead.Restart(); err != nil {
+		return err
+	}
+	primary, err := s.Primary()
+	if err != nil {
+		return err
+	}
+	host, port, _ := strings.Cut(primary.Addr, ":")
+	if _, err := dead.Do("REPLICAOF", host, port); err != nil {
+		return err
+	}
+	for _, server := range s.Servers {
+		if _, err := server.Do("CONFIG", "SET", "masterauth", ""); err != nil {
+			return err
+		}
+	}
+	return await("the replica follows again", func() (bool, error) {
+		info, err := dead.Do("INFO", "replication")
+		return strings.Contains(info, "master_link_status:up"), err
 	})
 }
 

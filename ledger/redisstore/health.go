@@ -17,7 +17,7 @@ func (s *Store) Health(ctx context.Context) (err error) {
 		err = s.cluster.ForEachMaster(ctx, s.examine)
 	}
 	if was := s.served.Load(); err == nil && was == nil {
-		_, err = s.look(ctx, was, false)
+		_, err = s.look(ctx, was)
 	}
 	return err
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,10 +17,11 @@ import (
 // served is what this store knows of the primaries that it has looked at. Its script is known to these primaries only, and only since
 // they were looked at: so every swap finds out by itself, without asking, that another primary answers.
 type served struct {
-	identities string            // replication ids of the primaries, sorted
-	nodes      map[string]string // address of a primary -> its replication id
-	text, sha  string            // the script
-	epoch      int64             // how often something may have been forgotten
+	identities string               // replication ids of the primaries, sorted
+	nodes      map[string]string    // address of a primary -> its replication id
+	since      map[string]time.Time // when they began to serve this ledger, or were last found to have forgotten; as the ledger has it
+	text, sha  string               // the script
+	epoch      int64                // how often something may have been forgotten
 }
 
 // primary is one node while it is looked at, over one connection.
@@ -34,6 +33,7 @@ type primary struct {
 	version  string // of Redis
 	time     time.Time
 	counters [shardCount]uint64 // versions of the shards that it has; 0: it has none
+	behind   bool               // it has forgotten what this store has seen
 	mine     []int              // numbers of the shards that it serves
 }
 
@@ -41,9 +41,8 @@ type primary struct {
 var errChanged = errors.New("another primary has taken over meanwhile")
 
 // look finds out which primaries there are, writes back what they have forgotten, and makes claims wait where that may not be all. was is
-// what the caller relied on: where it is not any more what the store knows, another caller was faster. forgot says that a primary was
-// found to be behind.
-func (s *Store) look(ctx context.Context, was *served, forgot bool) (*served, error) {
+// what the caller relied on: where it is not any more what the store knows, another caller was faster.
+func (s *Store) look(ctx context.Context, was *served) (*served, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 	defer cancel()
 	select {
@@ -58,7 +57,7 @@ func (s *Store) look(ctx context.Context, was *served, forgot bool) (*served, er
 	var err error
 	for range 3 { // a connection to a primary that is gone fails at once
 		var is *served
-		if is, err = s.lookAtAll(ctx, was, forgot); err == nil {
+		if is, err = s.lookAtAll(ctx, was); err == nil {
 			s.watchOnce.Do(func() { s.watching.Go(s.watch) })
 			return is, nil
 		}
@@ -72,7 +71,7 @@ func (s *Store) look(ctx context.Context, was *served, forgot bool) (*served, er
 	return nil, fmt.Errorf("%w (%w)", s.explain(err), ledger.ErrNotApplied)
 }
 
-func (s *Store) lookAtAll(ctx context.Context, was *served, forgot bool) (*served, error) {
+func (s *Store) lookAtAll(ctx context.Context, was *served) (*served, error) {
 	nodes, _, err := s.primaries(ctx)
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (s *Store) lookAtAll(ctx context.Context, was *served, forgot bool) (*serve
 		return nil, err
 	}
 	if !s.noHeal {
-		if err := s.compare(ctx, was, is, all, forgot); err != nil {
+		if err := s.compare(ctx, was, is, all); err != nil {
 			return nil, err
 		}
 	}
@@ -116,7 +115,7 @@ func (s *Store) meet(ctx context.Context, p *primary) error {
 	if m["role"] != "master" || m["loading"] == "1" {
 		return fmt.Errorf("ledger %s, node %s: %s (%w)", s.name, p.addr, s.fault(m), ledger.ErrNotApplied)
 	}
-	p.id, p.before, p.version, p.time = m["master_replid"], m["master_replid2"], m["redis_version"], now.Val()
+	p.id, p.before, p.version, p.time = m["master_replid"], m["master_replid2"], m["redis_version"], now.Val().Truncate(time.Millisecond)
 	return nil
 }
 
@@ -163,117 +162,26 @@ func (s *Store) assign(ctx context.Context, all []*primary) error {
 	}
 	for _, p := range all {
 		pipe := p.conn.Pipeline()
-		counters := make([]*redis.StringCmd, len(p.mine))
+		counters, floors := make([]*redis.StringCmd, len(p.mine)), make([]uint64, len(p.mine))
 		for i, n := range p.mine {
+			floors[i] = s.shards[n].floor.Load() // before it is asked: it grows meanwhile
 			counters[i] = pipe.Get(ctx, s.shards[n].version)
 		}
 		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 			return err
 		}
 		for i, n := range p.mine {
-			if b, err := counters[i].Bytes(); err == nil && len(b) == 8 {
-				p.counters[n] = binary.BigEndian.Uint64(b)
-			} else if err != nil && !errors.Is(err, redis.Nil) {
+			b, err := counters[i].Bytes()
+			if err != nil && !errors.Is(err, redis.Nil) {
 				return err
 			}
+			if len(b) == 8 {
+				p.counters[n] = binary.BigEndian.Uint64(b)
+			}
+			p.behind = p.behind || p.counters[n] < floors[i]
 		}
 	}
 	return nil
-}
-
-// compare finds the shards that may have been forgotten, heals them, and lets their claims wait.
-func (s *Store) compare(ctx context.Context, was, is *served, all []*primary, forgot bool) error {
-	known, err := s.knownPrimaries(ctx)
-	if err != nil {
-		return err
-	}
-	changed, now := forgot, s.age()
-	for _, p := range all {
-		wait, strange := s.waitFor(was, p, known)
-		changed = changed || strange
-		for _, n := range p.mine {
-			if p.counters[n] < s.shards[n].floor.Load() {
-				changed, wait = true, s.window
-			}
-			s.hold(n, now+wait)
-		}
-	}
-	if changed && was != nil {
-		s.epoch.Add(1) // before the journal is read
-		if err := s.heal(ctx, all); err != nil {
-			return err
-		}
-	}
-	for _, p := range all {
-		for _, n := range p.mine {
-			s.shards[n].learn(p.counters[n])
-		}
-	}
-	return s.notePrimaries(ctx, known, all)
-}
-
-// waitFor is how long claims at a primary have to wait for what other gateways may know, and whether this store does not know it.
-func (s *Store) waitFor(was *served, p *primary, known map[string]time.Time) (wait time.Duration, strange bool) {
-	since, ok := known[p.id]
-	if was != nil {
-		_, there := was.nodes[p.addr]
-		joined := s.cluster != nil && !there && strings.Trim(p.before, "0") == "" // it came to the Cluster; its slots came to it with their keys
-		if strings.Contains(was.identities, p.id) || joined {
-			return 0, false
-		}
-		return s.window, true
-	}
-	if len(known) == 0 {
-		return 0, false // a new ledger
-	}
-	if !ok {
-		return s.window, true
-	}
-	return max(0, min(s.window, since.Add(s.window).Sub(p.time))), false
-}
-
-// knownPrimaries reads which primaries served this ledger, and since when, so that a gateway that starts after a failover knows of it.
-func (s *Store) knownPrimaries(ctx context.Context) (map[string]time.Time, error) {
-	text, err := s.client.Get(ctx, s.known).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, err
-	}
-	known := map[string]time.Time{}
-	for line := range strings.Lines(text) {
-		id, since, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if ms, err := strconv.ParseInt(since, 10, 64); err == nil {
-			known[id] = time.UnixMilli(ms)
-		}
-	}
-	return known, nil
-}
-
-// notePrimaries adds those that are new.
-func (s *Store) notePrimaries(ctx context.Context, known map[string]time.Time, all []*primary) error {
-	first := len(known) == 0
-	fresh := false
-	for _, p := range all {
-		if _, ok := known[p.id]; ok {
-			continue
-		}
-		fresh = true
-		known[p.id] = p.time
-		if first && s.served.Load() == nil {
-			known[p.id] = time.UnixMilli(0) // a new ledger: nobody has to wait
-		}
-	}
-	if !fresh {
-		return nil
-	}
-	var lines []string
-	for id, since := range known {
-		lines = append(lines, fmt.Sprintf("%s %d\n", id, since.UnixMilli()))
-	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[41:], b[41:]) })
-	if most := 64; len(lines) > most {
-		lines = lines[len(lines)-most:]
-	}
-	return s.client.Set(ctx, s.known, strings.Join(lines, ""), 0).Err()
 }
 
 // leave makes a primary know the script, and makes sure that it is still the one that was looked at.
@@ -296,84 +204,4 @@ func (s *Store) leave(ctx context.Context, p *primary, is *served) error {
 		return errChanged
 	}
 	return nil
-}
-
-// hold makes claims in a shard wait until a moment; it never shortens their wait.
-func (s *Store) hold(n int, until time.Duration) {
-	for at := &s.shards[n].until; ; {
-		is := at.Load()
-		if is >= int64(until) || at.CompareAndSwap(is, int64(until)) {
-			return
-		}
-	}
-}
-
-// age is a clock that only goes forward.
-func (s *Store) age() time.Duration { return time.Since(s.born) }
-
-// waiting says why a claim in a shard has to wait; nil: it need not.
-func (s *Store) waiting(sh *shard) error {
-	left := time.Duration(sh.until.Load()) - s.age()
-	if left <= 0 {
-		return nil
-	}
-	return fmt.Errorf("ledger %s: its primary has changed and may have forgotten the latest calls; what the gateways know is being written back, for %s more (%w)",
-		s.name, left.Round(100*time.Millisecond), ledger.ErrNotApplied)
-}
-
-// watch looks once a second whether the primaries are still those that were looked at, and remember what they knew: also while no call
-// comes by.
-func (s *Store) watch() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.closing:
-			return
-		case <-tick.C:
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
-		was := s.served.Load()
-		if changed, forgot := s.changed(ctx, was); changed || forgot {
-			if _, err := s.look(ctx, was, forgot); err != nil {
-				slog.DebugContext(ctx, "the ledger's primaries", "error", err)
-			}
-		}
-		cancel()
-	}
-}
-
-// changed reports whether other primaries answer than those looked at, or one of them is behind. What cannot be asked is asked again later.
-func (s *Store) changed(ctx context.Context, was *served) (other, forgot bool) {
-	if s.noHeal {
-		return false, false
-	}
-	nodes, _, err := s.primaries(ctx)
-	if err != nil {
-		return false, false
-	}
-	for _, node := range nodes {
-		info, err := node.Info(ctx, "replication").Result()
-		if err != nil {
-			continue
-		}
-		m := fields(info)
-		other = other || m["role"] == "master" && !strings.Contains(was.identities, m["master_replid"])
-	}
-	var floors [shardCount]uint64
-	pipe := s.client.Pipeline()
-	counters := make([]*redis.StringCmd, shardCount)
-	for n := range s.shards {
-		floors[n] = s.shards[n].floor.Load()
-		counters[n] = pipe.Get(ctx, s.shards[n].version)
-	}
-	pipe.Exec(ctx)
-	for n := range counters {
-		b, err := counters[n].Bytes()
-		switch {
-		case errors.Is(err, redis.Nil) && floors[n] > 0, err == nil && len(b) == 8 && binary.BigEndian.Uint64(b) < floors[n]:
-			forgot = true
-		}
-	}
-	return other, forgot
 }

@@ -44,7 +44,7 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 	is := s.served.Load()
 	if is == nil {
 		var err error
-		if is, err = s.look(ctx, nil, false); err != nil {
+		if is, err = s.look(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -126,17 +126,15 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 	s.send(ctx, cmds)
 	var at []int
 	var was *served // the latest that one of them relied on
-	forgot, moved := false, false
+	moved := false
 	for i := range cmds {
 		switch reply(cmds[i].Err()) {
-		case "FORGOT":
-			forgot = true
+		case "FORGOT", "NOSCRIPT":
 		case "MOVED":
 			if s.replicas == 0 {
 				continue // go-redis has followed it already
 			}
 			moved = true
-		case "NOSCRIPT":
 		default:
 			continue
 		}
@@ -150,7 +148,7 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 	if moved {
 		s.cluster.ReloadState(ctx)
 	}
-	is, err := s.look(ctx, was, forgot)
+	is, err := s.look(ctx, was)
 	var again []once
 	var back []int
 	for _, i := range at {

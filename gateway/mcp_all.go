@@ -109,7 +109,7 @@ func (d *doors) callAny(m *mcpRequest) {
 		return
 	}
 	call.Tool = link.tool.Name
-	d.finishCall(m, link, d.carry(m.http.Context(), call, link))
+	d.finishCall(m, link, call.Mode, d.carry(m.http.Context(), call, link))
 }
 
 // callersMeta is a _meta without what belongs to the protocol between the caller and this gateway.

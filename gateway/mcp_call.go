@@ -27,14 +27,14 @@ func (d *doors) callServer(m *mcpRequest, s *mcpServer) {
 	}
 	link.tool = d.mcp.toolAt(m.http.Context(), s, call.Tool, link.turn)
 	call.Tool = link.tool.Name
-	d.finishCall(m, link, d.carry(m.http.Context(), call, link))
+	d.finishCall(m, link, call.Mode, d.carry(m.http.Context(), call, link))
 }
 
 // callNatively is the tool with which a model says more than a plain call can. The message for the server is made of what it says.
 func (d *doors) callNatively(m *mcpRequest, s *mcpServer, outer *agentgw.Call, link *mcpLink) {
 	call, err := nativeCall(outer.Arguments)
 	if err != nil {
-		d.finishCall(m, link, Response{Decision: rejected("%v.", err)})
+		d.finishCall(m, link, agentgw.Execute, Response{Decision: rejected("%v.", err)})
 		return
 	}
 	call.Tenant, call.Principal = outer.Tenant, outer.Principal
@@ -55,7 +55,7 @@ func (d *doors) callNatively(m *mcpRequest, s *mcpServer, outer *agentgw.Call, l
 	if link != nil {
 		call.Tool = link.tool.Name
 	}
-	d.finishCall(m, link, d.carry(m.http.Context(), call, link))
+	d.finishCall(m, link, call.Mode, d.carry(m.http.Context(), call, link))
 }
 
 // readToolCall makes a call of a message. Tool is the name as it stands there.
@@ -103,8 +103,9 @@ func (d *doors) readToolCall(m *mcpRequest) (*agentgw.Call, *mcpLink, *rpcError)
 }
 
 // finishCall writes how a call went.
-func (d *doors) finishCall(m *mcpRequest, link *mcpLink, res Response) {
+func (d *doors) finishCall(m *mcpRequest, link *mcpLink, mode agentgw.Mode, res Response) {
 	mark(m.out.w.Header(), res.Decision, 0)
+	m.out.stream = m.out.stream || link != nil && link.streamed
 	if link != nil && link.direct != nil && res.Verdict.Sent() {
 		if res.Rest != nil {
 			res.Rest.Close()
@@ -113,7 +114,12 @@ func (d *doors) finishCall(m *mcpRequest, link *mcpLink, res Response) {
 		return
 	}
 	remote := link != nil && link.tool != nil && link.tool.remote != ""
-	name, value := toolResult(res, remote)
+	name, value := "result", []byte(nil)
+	if mode == agentgw.Check {
+		value = textResult(modelText(res))
+	} else {
+		name, value = toolResult(res, remote)
+	}
 	if name == "result" {
 		effect := ""
 		if res.Effect != nil {
@@ -122,7 +128,7 @@ func (d *doors) finishCall(m *mcpRequest, link *mcpLink, res Response) {
 		if m.revision == revisionStateless && memberOf(value, "resultType") == nil {
 			value = setMember(value, "resultType", []byte(`"complete"`))
 		}
-		value = withMeta(value, "agentgw/decision", string(res.Verdict), "agentgw/effect", effect)
+		value = withMeta(value, "agentgw/decision", string(res.Verdict), "agentgw/effect", effect, "agentgw/repeat_token", res.Token)
 	}
 	m.out.answer(http.StatusOK, "", respondRPC(m.id, name, value))
 }
@@ -138,7 +144,7 @@ func toolResult(res Response, remote bool) (name string, value []byte) {
 		defer res.Rest.Close()
 		more, err := io.ReadAll(io.LimitReader(res.Rest, maxMessage))
 		if err != nil || len(more) == maxMessage {
-			return "result", textResult(true, "It was done, and its answer is too large to be shown here.")
+			return "result", textResult("It was done, and its answer is too large to be shown here.", true)
 		}
 		content = slices.Concat(content, more)
 	}
@@ -149,9 +155,9 @@ func toolResult(res Response, remote bool) (name string, value []byte) {
 	case remote && isObject && memberOf(content, "code") != nil:
 		return "error", content
 	case !utf8.Valid(content):
-		return "result", textResult(a.Status >= 400, "The answer is not text.")
+		return "result", textResult("The answer is not text.", a.Status >= 400)
 	}
-	text := textResult(a.Status >= 400, string(content))
+	text := textResult(string(content), a.Status >= 400)
 	if isObject && !remote {
 		text = setMember(text, "structuredContent", content)
 	}
@@ -160,11 +166,9 @@ func toolResult(res Response, remote bool) (name string, value []byte) {
 
 // refusalResult tells a model in words what was decided, and in JSON what it may have to send next.
 func refusalResult(res Response) []byte {
-	texts := []string{detail(res.Decision)}
+	more := []string(nil)
 	if len(res.Candidates) > 0 || res.Token != "" || len(res.Ignored) > 0 {
-		if b, err := json.Marshal(newView(res)); err == nil {
-			texts = append(texts, string(b))
-		}
+		more = append(more, string(compact(newView(res))))
 	}
-	return textResult(status(res.Decision) >= http.StatusBadRequest, texts...)
+	return textResult(detail(res.Decision), status(res.Decision) >= http.StatusBadRequest, more...)
 }

@@ -15,6 +15,7 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 		m.out.fail(m.id, http.StatusBadGateway, &rpcError{code: codeInternal, message: "The MCP server " + s.name + " does not answer. Try again later."})
 		return
 	}
+	m.out.stream = m.out.stream || reply.streamed()
 	if reply.result == nil {
 		m.out.show(m.id, reply)
 		return

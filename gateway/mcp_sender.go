@@ -84,7 +84,8 @@ type mcpLink struct {
 	state     string // requestState of a continuation
 	continues bool   // the call brings requestState or inputResponses
 
-	direct *mcpReply // what the server answered where that is no result, to be shown as it came
+	streamed bool      // the server answered with a stream of events
+	direct   *mcpReply // what the server answered where that is no result, to be shown as it came
 }
 
 // toolOf is the tool that a message is for; nil where the call does not stand in one.
@@ -110,6 +111,7 @@ func (l *mcpLink) send(ctx context.Context, out *Outgoing) (*Incoming, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.streamed = reply.streamed()
 	if reply.result == nil {
 		l.direct = reply
 	}
@@ -155,13 +157,10 @@ func statusOfFailure(failure []byte) int {
 }
 
 // textResult is a tool result that holds texts.
-func textResult(isError bool, texts ...string) []byte {
-	b := []byte(`{"content":[`)
-	for i, text := range texts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, `{"type":"text","text":`...), quoted(text)...), '}')
+func textResult(text string, isError bool, more ...string) []byte {
+	b := append([]byte(`{"content":[{"type":"text","text":`), quoted(text)...)
+	for _, text := range more {
+		b = append(append(b, `},{"type":"text","text":`...), quoted(text)...)
 	}
-	return fmt.Appendf(b, `],"isError":%t}`, isError)
+	return fmt.Appendf(b, `}],"isError":%t}`, isError)
 }

@@ -65,7 +65,7 @@ func (s *mcpServer) exchange(ctx context.Context, t turn) (*mcpReply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if !isStream(res.Header) {
 		return wholeReply(res)
 	}
 	last, pause := "", time.Second
@@ -125,7 +125,7 @@ func (s *mcpServer) resume(ctx context.Context, t turn, last string) *http.Respo
 	if err != nil {
 		return nil
 	}
-	if res.StatusCode != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if res.StatusCode != http.StatusOK || !isStream(res.Header) {
 		res.Body.Close()
 		return nil
 	}
@@ -173,6 +173,13 @@ func responseOf(b []byte) *mcpReply {
 	}
 	return reply
 }
+
+func isStream(h http.Header) bool {
+	return strings.HasPrefix(h.Get("Content-Type"), "text/event-stream")
+}
+
+// streamed reports whether the answer came as an event: then it goes on as one.
+func (r *mcpReply) streamed() bool { return isStream(r.header) }
 
 func wait(ctx context.Context, d time.Duration) error { return realClock{}.Sleep(ctx, d) }
 

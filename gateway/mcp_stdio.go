@@ -102,7 +102,7 @@ func (s *Stdio) carry(ctx context.Context, m *rpc) {
 		s.mu.Unlock()
 	}
 	defer res.Body.Close()
-	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+	if isStream(res.Header) {
 		answered := false
 		s.events(res.Body, func(b []byte) { answered = answered || s.note(m, b) })
 		if m.request() && !answered {

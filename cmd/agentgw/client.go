@@ -17,6 +17,7 @@ import (
 
 	"agentgw/gateway"
 	"agentgw/ledger"
+	"agentgw/ledger/redisstore"
 )
 
 // client speaks to a gateway: over the network, or to its handler in this process. What both say is the same.
@@ -206,7 +207,7 @@ func (a *app) toOperators(at, ledgerAt, config, key string) (*client, error) {
 
 // overLedger is the operators' door made here, over a ledger that nobody else needs to run.
 func (a *app) overLedger(u string) (*client, error) {
-	store, err := openStore(u)
+	store, err := openStore(u, redisstore.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"agentgw/canonicalize"
 	"agentgw/gateway"
+	"agentgw/ledger/redisstore"
 	"agentgw/policy"
 )
 
@@ -32,6 +33,7 @@ type config struct {
 	listen     string
 	admin      string
 	ledger     string // URL; may hold a password
+	redis      redisstore.Options
 	policies   []string
 	unmatched  string
 	defaults   canonicalize.Defaults
@@ -99,8 +101,8 @@ func (r *configReader) read() {
 		"defaults":    r.defaults,
 		"upstreams":   r.upstreams,
 		"tools":       r.tools,
-		"durability":  func(n *yaml.Node) { r.wordNow(n, "durability", "local", "replicated") },
-		"on_failover": func(n *yaml.Node) { r.wordNow(n, "on_failover", "wait", "go") },
+		"durability":  r.durability,
+		"on_failover": r.onFailover,
 		"log":         r.log,
 		"model":       r.model,
 		"principals":  func(n *yaml.Node) { r.c.principals = r.credentials(n, "principals", true) },
@@ -164,11 +166,21 @@ func (c *config) policyEnv() policy.Env {
 	return env
 }
 
-// wordNow reads a member whose other words belong to later versions.
-func (r *configReader) wordNow(n *yaml.Node, what, now string, later ...string) {
-	word := r.Word(n, what, now, append([]string{now}, later...)...)
-	if word != now {
-		r.Fault(n, "write "+what+": "+now, "%s: %s is not yet supported", what, word)
+// durability is read after the ledger: only a Redis has replicas.
+func (r *configReader) durability(n *yaml.Node) {
+	if r.Word(n, "durability", "local", "local", "replicated") == "local" {
+		return
+	}
+	if !strings.HasPrefix(r.c.ledger, "redis") {
+		r.Fault(n, "write durability: local, or choose a Redis with a replica", "durability: the ledger %s has no replicas", shownLedger(r.c.ledger))
+	}
+	r.c.redis.Replicas = 1
+}
+
+// onFailover says whether claims wait, after the primary changed, until the gateways have written back what they know.
+func (r *configReader) onFailover(n *yaml.Node) {
+	if r.Word(n, "on_failover", "wait", "wait", "go") == "go" {
+		r.c.redis.Window = -1
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"agentgw/ledger"
+	"agentgw/ledger/redisstore"
 	"agentgw/simulate"
 )
 
@@ -104,7 +105,7 @@ func (c *policyTestCmd) options(a *app) (simulate.Options, error) {
 	if err != nil {
 		return simulate.Options{}, usage(err)
 	}
-	return simulate.Options{Ledger: func() (ledger.Store, error) { return openStore(u) }}, nil
+	return simulate.Options{Ledger: func() (ledger.Store, error) { return openStore(u, redisstore.Options{}) }}, nil
 }
 
 // report writes one case: what failed, with its place; with -v its calls, too.

@@ -35,8 +35,8 @@ func checkLedgerURL(u string) error {
 	return fmt.Errorf("this is not the URL of a ledger; write it as %s", ledgerForms)
 }
 
-// openStore opens the store of a ledger by its URL. A Redis is not asked yet: Health does that.
-func openStore(u string) (ledger.Store, error) {
+// openStore opens the store of a ledger by its URL; the options are for a Redis, which is not asked yet: Health does that.
+func openStore(u string, redis redisstore.Options) (ledger.Store, error) {
 	if err := checkLedgerURL(u); err != nil {
 		return nil, usagef("ledger: %v", err)
 	}
@@ -46,7 +46,7 @@ func openStore(u string) (ledger.Store, error) {
 	if u == "memory:" {
 		return memstore.New(memstore.Options{}), nil
 	}
-	return redisstore.Open(u, redisstore.Options{})
+	return redisstore.Open(u, redis)
 }
 
 // shownLedger is a ledger's URL without its secrets.

@@ -26,7 +26,7 @@ type instance struct {
 
 // open puts a gateway together from a configuration. stdout is where a decision log named stdout goes; warn may be nil.
 func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
-	store, err := openStore(c.ledger)
+	store, err := openStore(c.ledger, c.redis)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,11 @@ func (t *try) finding(ctx context.Context, j agentgw.Judgement, err error) (Find
 		err = nil
 	}
 	if err == nil && j.Verdict == agentgw.Replayed && !t.dry && f.Effect != nil && f.Effect.Sliding {
-		err = t.touch(ctx, f.Effect)
+		name := f.Effect.ID.Record()
+		if j.Ordinal > 0 {
+			name = historyName(f.Effect.ID, j.Ordinal)
+		}
+		err = t.touch(ctx, f.Effect, name)
 	}
 	return f, err
 }
@@ -117,13 +121,13 @@ func (t *try) commonBatch(ctx context.Context) (*agentgw.Effect, error) {
 	return t.Get(ctx, first.Batch)
 }
 
-// touch starts the retention of a success again.
-func (t *try) touch(ctx context.Context, e *agentgw.Effect) error {
+// touch starts the retention of a success again; name is its record's, which is another where a later one stands over it.
+func (t *try) touch(ctx context.Context, e *agentgw.Effect, name string) error {
 	next := *e
 	next.Expires, next.Gone = time.Time{}, time.Time{}
-	own := Change{Name: e.ID.Record(), Want: e.Version, Keep: e.TTL + e.Tomb}
+	own := Change{Name: name, Want: e.Version, Keep: e.TTL + e.Tomb}
 	main := Swap{Partition: e.ID.Partition, Stamp: t.random(), Changes: []Change{own}}
-	if e.Apart && e.Answer != nil {
+	if e.Apart && e.Answer != nil && name == e.ID.Record() {
 		next.Answer = nil
 		main.Changes = append(main.Changes, Change{Name: answerName(e.ID), Want: t.wants[answerName(e.ID)], Value: encodeAnswer(e.Answer), Keep: e.TTL})
 	}

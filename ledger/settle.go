@@ -109,8 +109,9 @@ func (l *Ledger) settledElsewhere(ctx context.Context, c *Claim, r Reply, res ag
 	}
 	if found.Claim == c.Claim() {
 		if found.State == agentgw.StateInFlight || found.State == agentgw.StateIndeterminate && res.Outcome != agentgw.Indeterminate {
-			if found.Version == c.Effect.Version { // another record of the partition was in the way
-				return nil, false, fmt.Errorf("%s: its entity or history changed under its claim", found.ID)
+			if found.Version == c.Effect.Version { // another record of the partition was in the way: it has expired meanwhile
+				settled, err := l.settleFound(ctx, &Claim{Effect: found}, res)
+				return settled, false, err
 			}
 			c.Effect = found
 			return nil, true, nil
@@ -126,20 +127,28 @@ func (l *Ledger) settledElsewhere(ctx context.Context, c *Claim, r Reply, res ag
 // Claim is the random name of the claim.
 func (c *Claim) Claim() uint64 { return c.Effect.Claim }
 
-// Renew starts the lease again; ErrStale where it has lapsed, or the claim is not this one any more.
+// Renew starts the lease again; ErrStale where it has lapsed, or the claim is not this one any more. That only the version has moved on
+// (evidence was noted, or the reply to an earlier renewal got lost) ends nothing.
 func (l *Ledger) Renew(ctx context.Context, c *Claim) error {
-	e := *c.Effect
-	next, ok := step(e, evRenew)
-	if !ok {
-		return ErrStale
+	e := c.Effect
+	for range maxTries {
+		next, ok := step(*e, evRenew)
+		if !ok {
+			return ErrStale
+		}
+		now, applied, err := l.put(ctx, e, &next, nil)
+		switch {
+		case err != nil:
+			return err
+		case applied:
+			c.Effect = now
+			return nil
+		case now == nil || now.Claim != e.Claim || now.Lapsed(now.Now):
+			return ErrStale
+		}
+		e = now
 	}
-	if _, applied, err := l.put(ctx, &e, &next, nil); err != nil {
-		return err
-	} else if !applied {
-		return ErrStale
-	}
-	c.Effect = &next
-	return nil
+	return ErrContended
 }
 
 // RenewFence starts the lease of a claim again, for whoever begins and completes. ErrNotFound; ErrStale where the lease has lapsed or
@@ -183,8 +192,19 @@ func (l *Ledger) byFence(ctx context.Context, id agentgw.EffectID, fence uint64)
 	return e, nil
 }
 
-// noteLate keeps as evidence what a writer said too late to count.
+// noteLate keeps as evidence what a writer said too late to count. A claim that has since been made must not gain or lose by it: a lapse
+// is written first, for every write starts the lease again, and nothing is written that would not be kept.
 func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, res agentgw.Result) (*agentgw.Effect, error) {
+	if e.Lapsed(e.Now) {
+		now, err := l.lapse(ctx, e, false)
+		if err != nil || now == nil {
+			return now, errors.Join(ErrStale, err)
+		}
+		e = now
+	}
+	if e.State == agentgw.StateClaimed || len(e.Evidence) >= maxEvidence {
+		return e, ErrStale
+	}
 	next := withEvidence(*e, fmt.Sprintf("the attempt with fence %d ended as %s at %s, too late to count: %s",
 		fence, res.Outcome, e.Now.UTC().Format(time.RFC3339), res.Why))
 	if e.Apart {
@@ -198,21 +218,28 @@ func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, 
 }
 
 // settleFound settles a claim of which only the effect is in hand: what it held is read first.
+// Where only its version moved on meanwhile, by a renewal or a lapse, the word counts all the same.
 func (l *Ledger) settleFound(ctx context.Context, c *Claim, res agentgw.Result) (*agentgw.Effect, error) {
 	e := c.Effect
 	res = word(e, res)
-	if string(e.State) == string(res.Outcome) && !e.State.Open() {
-		return e, nil
+	for range maxTries {
+		if string(e.State) == string(res.Outcome) && !e.State.Open() {
+			return e, nil
+		}
+		next, ok := settleNext(*e, res)
+		if !ok {
+			return e, ErrStale
+		}
+		now, applied, err := l.conclude(ctx, e, &next, res.Outcome)
+		if err != nil || applied {
+			return now, err
+		}
+		if now == nil || now.Claim != e.Claim {
+			return now, ErrStale
+		}
+		e = now
 	}
-	next, ok := settleNext(*e, res)
-	if !ok {
-		return e, ErrStale
-	}
-	now, applied, err := l.conclude(ctx, e, &next, res.Outcome)
-	if err == nil && !applied {
-		err = ErrStale
-	}
-	return now, err
+	return e, ErrContended
 }
 
 // conclude writes the end of an effect whose other records are not in hand: it reads them first. Not applied: as put.

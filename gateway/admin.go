@@ -92,7 +92,7 @@ func (a *admin) list(c echo.Context, _ *Principal) error {
 		Cursor  string     `json:"cursor,omitempty"` // of the next page
 	}{[]fullView{}, next}
 	for _, e := range found {
-		page.Effects = append(page.Effects, newFullView(e))
+		page.Effects = append(page.Effects, newFullView(e, nil))
 	}
 	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, page)
 }
@@ -132,7 +132,9 @@ func (a *admin) written(c echo.Context, e *agentgw.Effect, err error) error {
 	if err != nil {
 		return refuse(c, refusalOf(err))
 	}
-	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, newFullView(e))
+	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, newFullView(e, func(id agentgw.EffectID) (*agentgw.Effect, error) {
+		return a.ledger.Get(c.Request().Context(), id)
+	}))
 }
 
 func operatorName(who *Principal) string {
@@ -161,6 +163,7 @@ type fullView struct {
 	Result    *resultView      `json:"result,omitempty"`
 	Evidence  []string         `json:"evidence,omitempty"`
 	Holds     []string         `json:"holds,omitempty"` // what else its attempt holds
+	Near      *nearView        `json:"near,omitempty"`
 }
 
 type fieldView struct {
@@ -169,10 +172,11 @@ type fieldView struct {
 	Canon string `json:"canonical,omitempty"`
 }
 
-func newFullView(e *agentgw.Effect) fullView {
+// newFullView is an effect; nearer reads the one that came nearest to it, nil where nobody asks for its values.
+func newFullView(e *agentgw.Effect, nearer func(agentgw.EffectID) (*agentgw.Effect, error)) fullView {
 	v := fullView{effectView: *newEffectView(e), Operation: e.Operation, Tenant: e.Tenant, Principal: e.Principal, Why: e.Why,
 		Updated: moment(e.Updated), Claimed: moment(e.Claimed), Settled: moment(e.Settled), Fence: e.Fence, Ordinal: e.Ordinal,
-		Evidence: e.Evidence}
+		Evidence: e.Evidence, Near: newNearView(e, nearer)}
 	if e.Context != (agentgw.Context{}) {
 		v.Context = &e.Context
 	}

@@ -41,7 +41,11 @@ func (d *doors) effect(c echo.Context, who *Principal) error {
 	if err != nil {
 		return refuse(c, refusalOf(err))
 	}
-	return writeEffect(c, e, false)
+	v := viewOf(e)
+	v.Near = newNearView(e, func(id agentgw.EffectID) (*agentgw.Effect, error) {
+		return d.Effect(c.Request().Context(), who.Tenant, id)
+	})
+	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, v)
 }
 
 // renew is PUT /v1/effects/{id}/lease.
@@ -100,13 +104,19 @@ func readSettle(c echo.Context, maxBody int64, members ...string) (agentgw.Effec
 	return id, in, nil
 }
 
-// writeEffect shows an effect as it is now: for polling, and after a change.
-func writeEffect(c echo.Context, e *agentgw.Effect, claim bool) error {
+// viewOf is an effect as it is now.
+func viewOf(e *agentgw.Effect) view {
 	v := view{Operation: e.Operation, Effect: newEffectView(e)}
+	v.Result, _ = newResultView(e.Answer, nil)
+	return v
+}
+
+// writeEffect shows an effect after a change.
+func writeEffect(c echo.Context, e *agentgw.Effect, claim bool) error {
+	v := viewOf(e)
 	if claim {
 		v.Fence, v.Lease = e.Fence, moment(e.Updated.Add(e.Lease))
 	}
-	v.Result, _ = newResultView(e.Answer, nil)
 	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, v)
 }
 

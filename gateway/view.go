@@ -35,6 +35,7 @@ type view struct {
 	Ignored     map[string][2]json.RawMessage `json:"ignored,omitempty"`
 	Candidates  []candidateView               `json:"candidates,omitempty"`
 	RepeatToken string                        `json:"repeat_token,omitempty"`
+	Near        *nearView                     `json:"near,omitempty"` // of an effect that is looked at
 }
 
 type effectView struct {

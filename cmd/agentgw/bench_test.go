@@ -109,7 +109,7 @@ func startAgentgw(b *testing.B, binary, ledger, upstream string) process {
 	dir := b.TempDir()
 	k := &killed{binary: binary, dir: dir}
 	agents, admin := benchAddress(b), benchAddress(b)
-	config := fmt.Sprintf("listen: %s\nadmin: %s\nledger: %s\npolicies: [policy.yaml]\nupstreams: {up: {url: %q}}\n", agents, admin, ledger, upstream) +
+	config := fmt.Sprintf("listen: %s\nadmin: %s\nledger: %q\npolicies: [policy.yaml]\nupstreams: {up: {url: %q}}\n", agents, admin, ledger, upstream) +
 		"principals: [{name: bench, secret: \"env:BENCH_KEY\", tenant: t}]\noperators: [{name: ops, secret: \"env:BENCH_KEY\"}]\n"
 	for name, text := range map[string]string{"policy.yaml": benchPolicy, "agentgw.yaml": config} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

@@ -56,6 +56,16 @@ type effect struct {
 	Result    *result         `json:"result"`
 	Evidence  []string        `json:"evidence"`
 	Holds     []string        `json:"holds"`
+	Near      *struct {
+		ID     string   `json:"id"`
+		Fields []string `json:"fields"`
+	} `json:"near"`
+}
+
+// effectsPage is one page of a list.
+type effectsPage struct {
+	Effects []effect `json:"effects"`
+	Cursor  string   `json:"cursor"` // of the next one; "" at the end
 }
 
 type field struct {
@@ -82,10 +92,7 @@ func (c *effectsListCmd) Run(a *app) error {
 			q.Set(name, value)
 		}
 	}
-	var page struct {
-		Effects []effect `json:"effects"`
-		Cursor  string   `json:"cursor"`
-	}
+	var page effectsPage
 	text, err := c.ask(a, http.MethodGet, "/v1/effects?"+q.Encode(), nil, &page)
 	if err != nil {
 		return err
@@ -132,12 +139,17 @@ type effectsShowCmd struct {
 
 // Run shows one effect.
 func (c *effectsShowCmd) Run(a *app) error {
-	var e effect
-	text, err := c.ask(a, http.MethodGet, "/v1/effects/"+url.PathEscape(c.ID), nil, &e)
+	door, err := a.toOperators(c.Admin, c.Ledger, c.Config, c.Key)
 	if err != nil {
 		return err
 	}
-	return a.showEffect(text, &e)
+	defer door.end()
+	var e effect
+	text, err := door.ask(a.ctx, http.MethodGet, "/v1/effects/"+url.PathEscape(c.ID), nil, &e)
+	if err != nil {
+		return err
+	}
+	return a.showEffect(text, &e, door.near(a.ctx, &e))
 }
 
 type effectsResolveCmd struct {
@@ -212,11 +224,11 @@ func (f *ledgerFlags) change(a *app, id, verb string, said resolution) error {
 	if err != nil {
 		return err
 	}
-	return a.showEffect(text, &e)
+	return a.showEffect(text, &e, nil)
 }
 
-// showEffect writes one effect.
-func (a *app) showEffect(text []byte, e *effect) error {
+// showEffect writes one effect, and why it was not a duplicate of the nearest earlier one.
+func (a *app) showEffect(text []byte, e *effect, near []string) error {
 	if a.json {
 		_, err := a.stdout.Write(text)
 		return err
@@ -243,6 +255,9 @@ func (a *app) showEffect(text []byte, e *effect) error {
 	add("Arguments", string(e.Arguments))
 	if e.Result != nil {
 		add("Answer", words(strconv.Itoa(e.Result.Status), string(e.Result.Body)))
+	}
+	for _, line := range near {
+		add("Near", line)
 	}
 	for _, line := range e.Evidence {
 		add("Evidence", line)

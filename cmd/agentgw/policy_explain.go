@@ -23,6 +23,7 @@ type policyExplainCmd struct {
 	Agent          string `help:"The agent."`
 	IdempotencyKey string `help:"The caller's own key."`
 	Calls          string `help:"Explain many calls: a file of lines {\"id\", \"tool\", \"args\", \"task\"}." placeholder:"FILE.jsonl"`
+	Near           bool   `help:"With --config: show also the earlier effect that comes nearest, and what keeps the two apart."`
 	Key            string `help:"Secret with which --config's gateway is asked; env:NAME reads it from the environment."`
 }
 
@@ -45,6 +46,9 @@ func (c *policyExplainCmd) Run(a *app) error {
 	if c.Calls != "" {
 		return a.explainMany(p, c.Calls)
 	}
+	if c.Near && conf == nil {
+		return usagef("--near needs --config: it asks the ledger")
+	}
 	if c.Tool == "" {
 		return usagef("say which call: --tool NAME --args JSON, or --calls FILE.jsonl")
 	}
@@ -59,17 +63,21 @@ func (c *policyExplainCmd) Run(a *app) error {
 		err = fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	var now *decision
+	var near *effect
 	if err == nil && conf != nil {
 		if now, err = c.ask(a, conf); err != nil {
 			return err
 		}
+		if near, err = c.nearest(a, conf, call.Tenant, said); err != nil {
+			return err
+		}
 	}
 	if a.json {
-		if jsonErr := a.writeExplanation(said, now, err); jsonErr != nil {
+		if jsonErr := a.writeExplanation(said, now, near, err); jsonErr != nil {
 			return jsonErr
 		}
 	} else {
-		a.showExplanation(call.Tenant, said, now)
+		a.showExplanation(call.Tenant, said, now, near)
 	}
 	if err != nil && a.json {
 		return &checkFailed{}
@@ -116,14 +124,32 @@ func (c *policyExplainCmd) ask(a *app, conf *config) (*decision, error) {
 	return d, nil
 }
 
-func (a *app) writeExplanation(said *policy.Explanation, now *decision, err error) error {
+// nearest asks the ledger for the nearest earlier effect, where that is wanted.
+func (c *policyExplainCmd) nearest(a *app, conf *config, tenant string, said *policy.Explanation) (*effect, error) {
+	if !c.Near || said.Operation == "" {
+		return nil, nil
+	}
+	door, err := a.toOperators("", "", conf.file, "")
+	if err != nil {
+		return nil, err
+	}
+	defer door.end()
+	return door.nearest(a.ctx, tenant, said)
+}
+
+func (a *app) writeExplanation(said *policy.Explanation, now *decision, near *effect, err error) error {
 	out := struct {
 		*policy.Explanation
 		Effect   *effectLine `json:"effect,omitempty"`
 		Decision string      `json:"decision,omitempty"`
 		Reason   string      `json:"reason,omitempty"`
+		Near     string      `json:"near,omitempty"`
+		Apart    []string    `json:"apart,omitempty"`
 		Error    string      `json:"error,omitempty"`
 	}{Explanation: said}
+	if near != nil {
+		out.Near, out.Apart = near.ID, near.apart(said.Fields)
+	}
 	if now != nil {
 		out.Effect, out.Decision, out.Reason = now.Effect, now.Decision, now.Reason
 	}
@@ -134,7 +160,7 @@ func (a *app) writeExplanation(said *policy.Explanation, now *decision, err erro
 }
 
 // showExplanation writes one call as data: the picture that the README shows.
-func (a *app) showExplanation(tenant string, said *policy.Explanation, now *decision) {
+func (a *app) showExplanation(tenant string, said *policy.Explanation, now *decision, near *effect) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(a.stdout, "%-11s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -166,6 +192,12 @@ func (a *app) showExplanation(tenant string, said *policy.Explanation, now *deci
 	line("Decision", "%s", words(now.Decision, now.Reason))
 	if now.Outcome != "" {
 		line("Outcome", "%s", now.Outcome)
+	}
+	if near != nil {
+		line("Near", "%s %s, %s", near.ID, near.State, ago(near.Updated))
+		for _, differs := range near.apart(said.Fields) {
+			line("", "%s", differs)
+		}
 	}
 }
 

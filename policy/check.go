@@ -34,8 +34,8 @@ func (o *operationReader) check() {
 	}
 	if op.OnIndeterminate == agentgw.DoubtRetry {
 		o.checkRetry()
-		o.checkProbe()
 	}
+	o.checkProbe()
 	if op.Repeat == agentgw.RepeatNewKey && op.IdempotencyKey == agentgw.KeyIgnore {
 		o.fault(o.nodes["repeat"], "choose idempotency_key: check", "repeat: new_key needs the caller's key, which is ignored here")
 	}

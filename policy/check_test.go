@@ -101,6 +101,8 @@ func TestChecks(t *testing.T) {
 		{name: "a route without a method", refused: `a: {http: ["/erp/x"], key: {x: id}}`, want: "is not a route", fine: `a: {http: ["* /erp/x"], key: {x: id}}`},
 		{name: "a route with a broken parameter", refused: `a: {http: ["POST /erp/{x"], key: {x: id}}`, want: "is not a parameter", fine: `a: {http: ["POST /erp/{x}"], key: {x: id}}`},
 		{name: "a name with a space", refused: `"a b": {tools: [a], key: {x: id}}`, want: `"a b" cannot name an operation`, fine: `請求.発行: {tools: [a], key: {x: id}}`},
+		{name: "probing without a probe", refused: `a: {tools: [a], key: {x: id}, on_indeterminate: probe}`, want: "4:51: on_indeterminate: probe needs a probe; add probe: {tool: find_invoice", fine: `a: {tools: [a], key: {x: id}, on_indeterminate: probe, probe: {tool: find, done: "true", not_done: "false"}}`},
+		{name: "a probe that nobody asks for", refused: `a: {tools: [a], key: {x: id}, probe: {tool: find, done: "true", not_done: "false"}}`, want: "probe has no effect without on_indeterminate: probe", fine: `a: {tools: [a], key: {x: id}, on_indeterminate: block}`},
 		{name: "state without a value", refused: `a: {tools: [a], pattern: transition, entity: {order: {x: id}}, from: any, to: approved, state: {tool: get}}`, want: "state needs tool and value", fine: `a: {tools: [a], pattern: transition, entity: {order: {x: id}}, from: any, to: approved, state: {tool: get, arguments: {x: fields.x, page: 1}, value: result.body.state}}`},
 		{name: "a decoding nobody knows", refused: `a: {tools: [a], key: {x: id}, decode: [htm]}`, want: `decode has no "htm"; did you mean "html"?`, fine: `a: {tools: [a], key: {x: id}, decode: [html], repair: [trailing-commas, model-end-tokens]}`},
 	} {

@@ -14,7 +14,10 @@ type ExplainedCall struct {
 	Key       string                     `json:"key,omitempty"` // scope included; "" where the call is rejected, reads, or is not guarded
 	Fields    map[string]json.RawMessage `json:"fields,omitempty"`
 	SimilarTo []string                   `json:"similar_to,omitempty"` // earlier calls that the caller would have been asked about
+	Near      *NearMiss                  `json:"near,omitempty"`       // of NearMisses, for those who ask
 	Error     string                     `json:"error,omitempty"`
+
+	scope string
 }
 
 // Nearest tells which of some earlier wordings a text may mean again, by their indices. Each wording is the meaning fields of one call.
@@ -63,7 +66,7 @@ func explainCall(p *Policy, c ObservedCall, near Nearest, earlier map[agentgw.Pa
 		out.Error = err.Error()
 		return out
 	}
-	out.Key = read.ID.String()
+	out.Key, out.scope = read.ID.String(), read.Scope
 	out.Fields = map[string]json.RawMessage{}
 	texts, meant := map[string]string{}, false
 	for _, f := range read.Fields {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agentgw/policy"
 )
 
 type effectsCmd struct {
@@ -56,10 +58,8 @@ type effect struct {
 	Result    *result         `json:"result"`
 	Evidence  []string        `json:"evidence"`
 	Holds     []string        `json:"holds"`
-	Near      *struct {
-		ID     string   `json:"id"`
-		Fields []string `json:"fields"`
-	} `json:"near"`
+
+	Near *policy.NearMiss `json:"near"` // why it was not a duplicate of the nearest earlier one
 }
 
 // effectsPage is one page of a list.
@@ -139,17 +139,12 @@ type effectsShowCmd struct {
 
 // Run shows one effect.
 func (c *effectsShowCmd) Run(a *app) error {
-	door, err := a.toOperators(c.Admin, c.Ledger, c.Config, c.Key)
-	if err != nil {
-		return err
-	}
-	defer door.end()
 	var e effect
-	text, err := door.ask(a.ctx, http.MethodGet, "/v1/effects/"+url.PathEscape(c.ID), nil, &e)
+	text, err := c.ask(a, http.MethodGet, "/v1/effects/"+url.PathEscape(c.ID), nil, &e)
 	if err != nil {
 		return err
 	}
-	return a.showEffect(text, &e, door.near(a.ctx, &e))
+	return a.showEffect(text, &e)
 }
 
 type effectsResolveCmd struct {
@@ -224,11 +219,11 @@ func (f *ledgerFlags) change(a *app, id, verb string, said resolution) error {
 	if err != nil {
 		return err
 	}
-	return a.showEffect(text, &e, nil)
+	return a.showEffect(text, &e)
 }
 
-// showEffect writes one effect, and why it was not a duplicate of the nearest earlier one.
-func (a *app) showEffect(text []byte, e *effect, near []string) error {
+// showEffect writes one effect.
+func (a *app) showEffect(text []byte, e *effect) error {
 	if a.json {
 		_, err := a.stdout.Write(text)
 		return err
@@ -256,8 +251,11 @@ func (a *app) showEffect(text []byte, e *effect, near []string) error {
 	if e.Result != nil {
 		add("Answer", words(strconv.Itoa(e.Result.Status), string(e.Result.Body)))
 	}
-	for _, line := range near {
-		add("Near", line)
+	if e.Near != nil {
+		add("Near", e.Near.Effect)
+		for _, line := range e.Near.Lines() {
+			add("", line)
+		}
 	}
 	for _, line := range e.Evidence {
 		add("Evidence", line)

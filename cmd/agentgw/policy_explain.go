@@ -23,7 +23,8 @@ type policyExplainCmd struct {
 	Agent          string `help:"The agent."`
 	IdempotencyKey string `help:"The caller's own key."`
 	Calls          string `help:"Explain many calls: a file of lines {\"id\", \"tool\", \"args\", \"task\"}." placeholder:"FILE.jsonl"`
-	Near           bool   `help:"With --config: show also the earlier effect that comes nearest, and what keeps the two apart."`
+	Near           bool   `help:"Show also the earlier effect that comes nearest, and what keeps the two apart: in the ledger of --config or --ledger; with --calls, the earlier line."`
+	Ledger         string `help:"With --near: look into this ledger: file:PATH, redis://… or env:NAME." placeholder:"URL"`
 	Key            string `help:"Secret with which --config's gateway is asked; env:NAME reads it from the environment."`
 }
 
@@ -34,6 +35,7 @@ func (policyExplainCmd) Help() string {
     agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " c-17 ", "month": "2026-11", "amount": "120"}'
 
 With --config the ledger is asked as well: what it remembers, and what would be decided now. Nothing is sent.
+With --near, why a call is no duplicate: the earlier effect that shares most fields with it, and those that differ.
 The exit code is 1 where the call would be rejected.`
 }
 
@@ -44,10 +46,10 @@ func (c *policyExplainCmd) Run(a *app) error {
 		return err
 	}
 	if c.Calls != "" {
-		return a.explainMany(p, c.Calls)
+		return a.explainMany(p, c.Calls, c.Near)
 	}
-	if c.Near && conf == nil {
-		return usagef("--near needs --config: it asks the ledger")
+	if c.Near && conf == nil && c.Ledger == "" {
+		return usagef("--near looks into a ledger: add --config FILE or --ledger URL, or compare the calls of a file with --calls FILE.jsonl")
 	}
 	if c.Tool == "" {
 		return usagef("say which call: --tool NAME --args JSON, or --calls FILE.jsonl")
@@ -63,12 +65,14 @@ func (c *policyExplainCmd) Run(a *app) error {
 		err = fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	var now *decision
-	var near *effect
 	if err == nil && conf != nil {
 		if now, err = c.ask(a, conf); err != nil {
 			return err
 		}
-		if near, err = c.nearest(a, conf, call.Tenant, said); err != nil {
+	}
+	var near *policy.NearMiss
+	if err == nil && c.Near && said.Operation != "" {
+		if near, err = c.nearest(a, call.Tenant, said); err != nil {
 			return err
 		}
 	}
@@ -124,12 +128,9 @@ func (c *policyExplainCmd) ask(a *app, conf *config) (*decision, error) {
 	return d, nil
 }
 
-// nearest asks the ledger for the nearest earlier effect, where that is wanted.
-func (c *policyExplainCmd) nearest(a *app, conf *config, tenant string, said *policy.Explanation) (*effect, error) {
-	if !c.Near || said.Operation == "" {
-		return nil, nil
-	}
-	door, err := a.toOperators("", "", conf.file, "")
+// nearest asks the operators' door for the nearest earlier effect.
+func (c *policyExplainCmd) nearest(a *app, tenant string, said *policy.Explanation) (*policy.NearMiss, error) {
+	door, err := a.toOperators("", c.Ledger, c.Config, "")
 	if err != nil {
 		return nil, err
 	}
@@ -137,19 +138,15 @@ func (c *policyExplainCmd) nearest(a *app, conf *config, tenant string, said *po
 	return door.nearest(a.ctx, tenant, said)
 }
 
-func (a *app) writeExplanation(said *policy.Explanation, now *decision, near *effect, err error) error {
+func (a *app) writeExplanation(said *policy.Explanation, now *decision, near *policy.NearMiss, err error) error {
 	out := struct {
 		*policy.Explanation
-		Effect   *effectLine `json:"effect,omitempty"`
-		Decision string      `json:"decision,omitempty"`
-		Reason   string      `json:"reason,omitempty"`
-		Near     string      `json:"near,omitempty"`
-		Apart    []string    `json:"apart,omitempty"`
-		Error    string      `json:"error,omitempty"`
-	}{Explanation: said}
-	if near != nil {
-		out.Near, out.Apart = near.ID, near.apart(said.Fields)
-	}
+		Effect   *effectLine      `json:"effect,omitempty"`
+		Decision string           `json:"decision,omitempty"`
+		Reason   string           `json:"reason,omitempty"`
+		Near     *policy.NearMiss `json:"near,omitempty"`
+		Error    string           `json:"error,omitempty"`
+	}{Explanation: said, Near: near}
 	if now != nil {
 		out.Effect, out.Decision, out.Reason = now.Effect, now.Decision, now.Reason
 	}
@@ -160,7 +157,7 @@ func (a *app) writeExplanation(said *policy.Explanation, now *decision, near *ef
 }
 
 // showExplanation writes one call as data: the picture that the README shows.
-func (a *app) showExplanation(tenant string, said *policy.Explanation, now *decision, near *effect) {
+func (a *app) showExplanation(tenant string, said *policy.Explanation, now *decision, near *policy.NearMiss) {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(a.stdout, "%-11s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -183,19 +180,18 @@ func (a *app) showExplanation(tenant string, said *policy.Explanation, now *deci
 		line("Key", "%s", strings.Join(nonEmpty(tenant, said.Scope, said.Operation, said.Key), " · "))
 	}
 	line("Rule", "%s (%s)", said.Rule, said.Place)
-	if now == nil {
-		return
-	}
-	if now.Effect != nil {
-		line("Effect", "%s", now.Effect.say())
-	}
-	line("Decision", "%s", words(now.Decision, now.Reason))
-	if now.Outcome != "" {
-		line("Outcome", "%s", now.Outcome)
+	if now != nil {
+		if now.Effect != nil {
+			line("Effect", "%s", now.Effect.say())
+		}
+		line("Decision", "%s", words(now.Decision, now.Reason))
+		if now.Outcome != "" {
+			line("Outcome", "%s", now.Outcome)
+		}
 	}
 	if near != nil {
-		line("Near", "%s %s, %s", near.ID, near.State, ago(near.Updated))
-		for _, differs := range near.apart(said.Fields) {
+		line("Near", "%s", near.Effect)
+		for _, differs := range near.Lines() {
 			line("", "%s", differs)
 		}
 	}
@@ -222,7 +218,7 @@ func ignoredWords(names []string) string {
 }
 
 // explainMany explains a file of calls as if each had been executed before the next.
-func (a *app) explainMany(p *policy.Policy, file string) error {
+func (a *app) explainMany(p *policy.Policy, file string, nearMisses bool) error {
 	calls, err := readCalls(file)
 	if err != nil {
 		return err
@@ -235,7 +231,11 @@ func (a *app) explainMany(p *policy.Policy, file string) error {
 		}
 		return found
 	}
+	var misses policy.NearMisses
 	return policy.ExplainCalls(p, calls, near, func(e policy.ExplainedCall) error {
+		if nearMisses {
+			e.Near = misses.Next(e)
+		}
 		if a.json {
 			return a.writeJSON(e)
 		}
@@ -246,7 +246,10 @@ func (a *app) explainMany(p *policy.Policy, file string) error {
 		if len(e.SimilarTo) > 0 {
 			what += " similar to " + strings.Join(e.SimilarTo, ", ")
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s  %s  %s\n", e.ID, cmp.Or(e.Operation, "not guarded"), what)
-		return err
+		fmt.Fprintf(a.stdout, "%s  %s  %s\n", e.ID, cmp.Or(e.Operation, "not guarded"), what)
+		if e.Near != nil {
+			fmt.Fprintf(a.stdout, "   near %s: %s\n", e.Near.Call, strings.Join(e.Near.Lines(), "; "))
+		}
+		return nil
 	})
 }

@@ -28,6 +28,7 @@ var house = map[string][]string{
 	"simulate":             {".", "canonicalize", "canonicalize/meaning", "policy", "ledger", "ledger/memstore", "gateway"},
 	"cmd/agentgw": {".", "canonicalize", "canonicalize/meaning", "policy", "ledger", "ledger/memstore", "ledger/filestore",
 		"ledger/redisstore", "gateway", "simulate"},
+	"chaos":                   nil,
 	"examples/agents/refunds": nil,
 	"internal/redistest":      nil,
 	"internal/mutants":        nil,

@@ -236,3 +236,20 @@ func await(what string, done func() (bool, error)) error {
 		}
 	}
 }
+
+// Settled waits until one server is the primary and all others follow it.
+func (s *Sentinels) Settled() error {
+	return await("all servers follow one primary", func() (bool, error) {
+		primary, err := s.Primary()
+		if err != nil {
+			return false, err
+		}
+		for _, server := range s.Servers {
+			info, err := server.Do("INFO", "replication")
+			if err != nil || server == primary && !strings.Contains(info, "role:master") || server != primary && !strings.Contains(info, "master_link_status:up") {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}

@@ -101,7 +101,6 @@ func storm(t *testing.T, rounds int, o Options) (effects, excess int) {
 					n -= rand.IntN(min(n, 300))
 				}
 				if d := both[robot%2].Do(t.Context(), order(n)); d.Verdict == agentgw.Unavailable {
-					newest.Add(-1) // it is asked for again
 					time.Sleep(20 * time.Millisecond)
 				}
 			}

@@ -122,16 +122,25 @@ func (g *Gateway) upstreamKey(p *plan, e *agentgw.Effect) string {
 	return "agentgw-" + hex.EncodeToString(sum[:16])
 }
 
-// readState asks the tool that tells the state of the call's object. Nothing is claimed for it.
-func (g *Gateway) readState(ctx context.Context, p *plan) (string, error) {
+// readState asks the tool that tells the state of the call's object, where the policy names one. Nothing is claimed for it: a
+// transition that comes between the reading and the claim makes the ledger ask for another.
+func (g *Gateway) readState(ctx context.Context, p *plan, a *ledger.Ask) error {
+	if p.def.StateTool == nil {
+		return nil
+	}
 	args, err := p.def.StateArguments(p.call, p.args)
 	if err != nil {
-		return "", err
+		return err
+	}
+	if a.Since, err = g.Ledger.EntityVersion(ctx, p.op); err != nil {
+		return err
 	}
 	answer, err := g.askTool(ctx, p.def, p.call, p.def.StateTool.Tool, args)
 	if err != nil {
-		return "", fmt.Errorf("the state of %s is not known: %w", p.op.EntityOf, err)
+		return fmt.Errorf("the state of %s is not known: %w", p.op.EntityOf, err)
 	}
 	answer.Call, answer.Args = p.call, p.args
-	return p.def.StateValue(answer)
+	state, err := p.def.StateValue(answer)
+	a.State = &state
+	return err
 }

@@ -114,7 +114,7 @@ func (g *Gateway) begin(ctx context.Context, call *agentgw.Call) *agentgw.Decisi
 	if refusal != nil {
 		return refusal
 	}
-	if p.op == nil || p.op.Rule.Pattern == agentgw.Overwrite {
+	if p.op == nil {
 		return &agentgw.Decision{Verdict: agentgw.Passed, Detail: "No effect is remembered for this call; go ahead."}
 	}
 	found, refusal := g.ask(ctx, p)
@@ -125,7 +125,10 @@ func (g *Gateway) begin(ctx context.Context, call *agentgw.Call) *agentgw.Decisi
 		return &agentgw.Decision{Verdict: agentgw.ClaimedForCaller, Operation: p.def.Name, Effect: found.Effect, Canonical: p.op.Fields}
 	}
 	d := g.decision(ctx, p, found)
-	if e := d.Effect; d.Verdict == agentgw.InFlight && e.Nonce == call.Nonce && e.ID == p.op.ID && e.Principal == call.Principal {
+	// A claim that still needs records elsewhere may yet be refused: nobody is told to go ahead with it.
+	if e := found.Effect; d.Verdict == agentgw.InFlight && e != nil && e.State == agentgw.StateInFlight && e.ID == p.op.ID &&
+		e.Nonce == call.Nonce && e.Principal == call.Principal {
+		d.Effect = e
 		d.Verdict, d.Reason, d.Detail, d.RetryAfter = agentgw.ClaimedForCaller, "", "", 0
 	}
 	return d

@@ -342,6 +342,15 @@ func TestBeginRenewComplete(t *testing.T) {
 	}
 }
 
+// Who could name a nonce for what the gateway sends could also say how it ended.
+func TestNonceIsForOwnActions(t *testing.T) {
+	h := openHouse(t, nil)
+	args := `{"tool": "ship_order", "arguments": {"order": "A-1"}, "nonce": "mine"}`
+	if res, v := h.call(t, "/v1/calls", args); res.StatusCode != 400 || v.Decision != "rejected" || h.effects() != 0 {
+		t.Errorf("%d %+v, %d effects", res.StatusCode, v, h.effects())
+	}
+}
+
 func TestTenantsAndPrincipals(t *testing.T) {
 	h := openHouse(t, Principals{{Name: "red", Secret: "r", Tenant: "red"}, {Name: "blue", Secret: "b", Tenant: "blue"},
 		{Name: "clerk", Secret: "c", Tenant: "red", Operations: []string{"order.*"}}})

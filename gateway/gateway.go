@@ -92,6 +92,9 @@ func (g *Gateway) Do(ctx context.Context, call *agentgw.Call) Response {
 func (g *Gateway) carry(ctx context.Context, call *agentgw.Call, link *mcpLink) Response {
 	ctx = context.WithoutCancel(ctx)
 	start := g.Clock.Now()
+	if call.Nonce != "" { // else its caller could say how it ended, over the gateway that sends it
+		return Response{Decision: rejected("nonce: belongs to an action that you do yourself. Send it to POST /v1/effects, or leave it out.")}
+	}
 	res := g.do(ctx, call, link)
 	if g.Observe != nil {
 		g.Observe.Decided(call, res.Decision, g.Clock.Now().Sub(start))
@@ -246,17 +249,18 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 	if p.call.RepeatToken != "" {
 		a.Token = g.openToken(ctx, p)
 	}
-	if p.def.StateTool != nil {
-		state, err := g.readState(ctx, p)
-		if err != nil {
-			return ledger.Finding{}, g.unavailable(p, err.Error())
-		}
-		a.State = &state
+	if err := g.readState(ctx, p, &a); err != nil {
+		return ledger.Finding{}, g.unavailable(p, err.Error())
 	}
 	p.op.Near = g.near.nearest(p.op)
 	deadline := g.Clock.Now().Add(p.op.Rule.Wait)
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		found, err := g.claim(ctx, p, a)
+		if errors.Is(err, ledger.ErrMoved) {
+			if err = g.readState(ctx, p, &a); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return found, g.unavailable(p, err.Error())
 		}

@@ -15,6 +15,7 @@ type Ask struct {
 	Call  *agentgw.Call
 	Token *agentgw.Token // nil without a repeat token that fits
 	State *string        // the entity's state as a tool tells it; nil: the ledger's own
+	Since uint64         // the EntityVersion before that was asked
 	Judge func(*agentgw.Operation, *agentgw.Call, *agentgw.Remembered) agentgw.Judgement
 	// Alike says which of earlier wordings this one may mean again, by field name; the closest first. nil: none is ever asked about.
 	Alike func(texts map[string]string, earlier []map[string]string) []agentgw.Likeness
@@ -52,6 +53,9 @@ func (u *Unsure) Unwrap() error { return u.Err }
 // ErrContended: so many callers want the same records that none of the tries went through.
 var ErrContended = errors.New("too many callers change the same records at once; try again")
 
+// ErrMoved: another transition touched the entity after its state was read; read it again.
+var ErrMoved = errors.New("the object has moved on since its state was read")
+
 const maxTries = 24
 
 // Claim judges a call by what is remembered and, where the judgement is Executed, claims its effect: in one round trip where the effect
@@ -72,6 +76,9 @@ func (l *Ledger) Claim(ctx context.Context, a Ask) (Finding, error) {
 			}
 			t.looked = true
 			continue
+		}
+		if t.movedSince() && j.Verdict != agentgw.InFlight && j.Verdict != agentgw.InDoubt {
+			return Finding{}, ErrMoved
 		}
 		if j.Verdict != agentgw.Executed {
 			if again, err := t.lookElsewhere(ctx, j); err != nil {
@@ -119,6 +126,24 @@ func (l *Ledger) Look(ctx context.Context, a Ask) (Finding, error) {
 		return Finding{}, err
 	}
 	return t.finding(ctx, a.Judge(a.Op, a.Call, &t.m), nil)
+}
+
+// EntityVersion is the version of a transition's entity; it changes whenever a transition takes the entity, lets it go or moves it.
+func (l *Ledger) EntityVersion(ctx context.Context, op *agentgw.Operation) (uint64, error) {
+	replies, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Changes: []Change{{Name: nameEntity, Look: true}}})
+	if err != nil {
+		return 0, err
+	}
+	return replies[0].Records[0].Version, nil
+}
+
+// movedSince reports whether the state that a tool told may be that of before another transition.
+func (t *try) movedSince() bool {
+	now := uint64(0)
+	if t.m.Entity != nil {
+		now = t.m.Entity.Version
+	}
+	return t.State != nil && t.wants != nil && now != t.Since
 }
 
 // try is one Ask on its way.

@@ -396,8 +396,11 @@ func fill(e *agentgw.Effect) {
 	}
 }
 
-// addressOf is the effect id of a record: its name carries the key.
+// addressOf is the effect id of a record: its name carries the key; of an overwrite's, its partition does.
 func addressOf(p agentgw.Partition, name string) agentgw.EffectID {
+	if len(p) == 27 && p[0] == agentgw.PartitionNewer {
+		name = string(p)
+	}
 	if len(name) < 27 || len(p) != 27 {
 		return agentgw.EffectID{Partition: p}
 	}

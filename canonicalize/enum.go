@@ -74,7 +74,7 @@ func (t enumType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 }
 
 func (t enumType) unknown(reason, word string) *Error {
-	if near := nearest(word, t.words); near != "" {
+	if near := Nearest(word, t.words); near != "" {
 		return &Error{Reason: reason, Remedy: "did you mean " + near + "?"}
 	}
 	return &Error{Reason: reason, Remedy: "the values are " + strings.Join(t.words, ", ")}

@@ -3,8 +3,6 @@ package canonicalize
 import (
 	"bytes"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Repairs and decodings that a policy may declare. None guesses at what a cut-off text was going to say.
@@ -172,18 +170,4 @@ func decodeHTML(v Value) (Value, bool) {
 		v.raw = ""
 	}
 	return v, changed
-}
-
-// CheckKinds reports the first of words that is none of known, with the nearest right one.
-func CheckKinds(words, known []string) error {
-	for _, w := range words {
-		if !slices.Contains(known, w) {
-			e := &Error{Reason: strconv.Quote(w) + " is not known", Remedy: "the words are " + strings.Join(known, ", ")}
-			if near := nearest(w, known); near != "" {
-				e.Remedy = "did you mean " + near + "?"
-			}
-			return e
-		}
-	}
-	return nil
 }

@@ -80,7 +80,4 @@ func TestParseArguments(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v; want %s", c.text, forwarded, v.Raw(), err, c.forwarded)
 		}
 	}
-	if err := CheckKinds([]string{"trailing-comma"}, Repairs); err == nil || !strings.Contains(err.Error(), "did you mean trailing-commas?") {
-		t.Error(err)
-	}
 }

@@ -135,42 +135,10 @@ func compileList(set bool, inner string, hasInner bool, d Defaults) (Type, error
 
 func unknownType(name string) *Error {
 	e := &Error{Reason: "there is no type " + strconv.Quote(name)}
-	if near := nearest(name, TypeNames()); near != "" {
+	if near := Nearest(name, TypeNames()); near != "" {
 		e.Remedy = "did you mean " + near + "?"
 	} else {
 		e.Remedy = "the types are " + strings.Join(TypeNames(), ", ")
 	}
 	return e
-}
-
-// nearest returns the candidate that name is most likely a misspelling of, "" where none is close.
-func nearest(name string, candidates []string) string {
-	best, least := "", len(name)/2+1
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance counts the insertions, deletions and substitutions between two texts (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -185,37 +185,12 @@ func onlyMembers(v canonicalize.Value, place string, known ...string) error {
 			continue
 		}
 		remedy := "known are " + strings.Join(known, ", ")
-		if near := nearest(m.Name, known); near != "" {
+		if near := canonicalize.Nearest(m.Name, known); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
 		return unreadable(place+"/"+m.Name, "is not a member of this request", remedy)
 	}
 	return nil
-}
-
-// nearest is the known name that a name was probably meant to be: the same letters in another style or order (idempotencyKey, taks),
-// or most of them at its beginning and end.
-func nearest(name string, known []string) string {
-	plain := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
-	letters := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
-	best, most := "", 2
-	for _, k := range known {
-		a, b := plain(name), plain(k)
-		short, n := min(len(a), len(b)), 0
-		for n < short && a[n] == b[n] {
-			n++
-		}
-		for i := 1; n < short && a[len(a)-i] == b[len(b)-i]; i++ {
-			n++
-		}
-		if letters(a) == letters(b) {
-			n = len(a)
-		}
-		if n > most && n*2 > max(len(a), len(b)) {
-			best, most = k, n
-		}
-	}
-	return best
 }
 
 // texts reads members that are strings; null is absent.

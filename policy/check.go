@@ -76,7 +76,7 @@ func (o *operationReader) checkOverwrite() {
 
 // isIrreversible also knows the words in capitals and in the plural, and with a slip of the pen.
 func isIrreversible(name string) bool {
-	return slices.ContainsFunc(irreversible, func(word string) bool { return edits(strings.ToLower(name), word) <= 1 })
+	return slices.ContainsFunc(irreversible, func(word string) bool { return canonicalize.Edits(strings.ToLower(name), word) <= 1 })
 }
 
 // checkRetry: sending again what may have happened is safe only under a key that the upstream knows.
@@ -189,7 +189,7 @@ func (o *operationReader) limitBy(n *yaml.Node) {
 	known := o.fieldNames()
 	for i, name := range names {
 		if known != nil && !slices.Contains(known, name) {
-			o.fault(nodes[i], didYouMean(name, known), "limit.by: there is no field %q", name)
+			o.fault(nodes[i], DidYouMean(name, known), "limit.by: there is no field %q", name)
 			return
 		}
 	}

@@ -155,7 +155,7 @@ func (r *reader) inspect(n *yaml.Node, member string, compiled *cel.Ast, sees si
 				known = sees.fields
 			}
 			if known != nil && !slices.Contains(known, name) {
-				say(e, didYouMean(name, known), "%s has no member %q", variable, name)
+				say(e, DidYouMean(name, known), "%s has no member %q", variable, name)
 			}
 		}
 	}))

@@ -92,6 +92,3 @@ func (f *File) Duration(n *yaml.Node, what string, least, most time.Duration) ti
 
 // JSON is what the YAML below n says as JSON; numbers keep their digits.
 func (f *File) JSON(n *yaml.Node) (v canonicalize.Value, ok bool) { return f.r.json(n, 0) }
-
-// DidYouMean proposes the nearest of the right names for a remedy, or lists them where they are few.
-func DidYouMean(name string, right []string) string { return didYouMean(name, right) }

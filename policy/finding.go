@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentgw/canonicalize"
 )
 
 // Finding is something to say about one place of a policy file.
@@ -49,9 +51,9 @@ func sorted(found []Finding) []Finding {
 	return slices.Compact(found)
 }
 
-// didYouMean proposes the nearest of the right names, or lists them all where they are few.
-func didYouMean(name string, right []string) string {
-	if near := nearest(name, right); near != "" {
+// DidYouMean proposes the nearest of the right names for a remedy, or lists them all where they are few.
+func DidYouMean(name string, right []string) string {
+	if near := canonicalize.Nearest(name, right); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if len(right) == 0 || len(right) > 12 {
@@ -67,43 +69,4 @@ func oneOf(names []string) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// nearest is the candidate that takes the fewest edits to reach, "" where all are too far to be a slip of the pen.
-func nearest(name string, candidates []string) string {
-	length := len([]rune(name))
-	best, bestAt := "", 1+max(1, min(2, length/2), length/3)
-	for _, c := range candidates {
-		if d := edits(strings.ToLower(name), strings.ToLower(c)); d < bestAt {
-			best, bestAt = c, d
-		}
-	}
-	return best
-}
-
-// edits is the optimal string alignment distance: insertions, deletions, changes, and swaps of neighbours.
-func edits(s, t string) int {
-	a, b := []rune(s), []rune(t)
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -79,10 +79,12 @@ func operationMembers() []member {
 		{"max_answer", "The largest answer that is kept, as 4MiB.", sizeType, everyPattern, (*operationReader).readMaxAnswer},
 		{"keep", "Whether the answer is kept for duplicates, or only the decision.", enumOf("answer", "nothing"), effects, words(func(r *agentgw.Rule) *string { return &r.Keep }, "keep", "answer", "nothing")},
 		{"judge", "Whether the configured judge model may answer similar for the caller. Default false.", booleanType, onceOnly, func(o *operationReader, n *yaml.Node) { o.op.Judge = o.boolean(n, "judge") }},
-		{"repair", "What may be repaired in the text of the arguments; the repaired text is what is forwarded.", listOf(enumOf("trailing-commas", "model-end-tokens")), everyPattern, func(o *operationReader, n *yaml.Node) {
-			o.op.Repair = o.wordList(n, "repair", "trailing-commas", "model-end-tokens")
+		{"repair", "What may be repaired in the text of the arguments; the repaired text is what is forwarded.", listOf(enumOf(canonicalize.Repairs...)), everyPattern, func(o *operationReader, n *yaml.Node) {
+			o.op.Repair = o.wordList(n, "repair", canonicalize.Repairs...)
 		}},
-		{"decode", "What may be decoded in the texts of the arguments; the decoded text is what is forwarded.", listOf(enumOf("html")), everyPattern, func(o *operationReader, n *yaml.Node) { o.op.Decode = o.wordList(n, "decode", "html") }},
+		{"decode", "What may be decoded in the texts of the arguments; the decoded text is what is forwarded.", listOf(enumOf(canonicalize.Decodings...)), everyPattern, func(o *operationReader, n *yaml.Node) {
+			o.op.Decode = o.wordList(n, "decode", canonicalize.Decodings...)
+		}},
 
 		{"approval", "CEL: true holds the call until an operator approves it.", nil, effects, nil},
 		{"observe", "Decide and log, never refuse.", nil, everyPattern, nil},
@@ -163,7 +165,7 @@ func (o *operationReader) tool(n *yaml.Node, name string) {
 		known = append(known, t)
 	}
 	slices.Sort(known)
-	o.fault(n, didYouMean(name, known), "there is no tool %q", name)
+	o.fault(n, DidYouMean(name, known), "there is no tool %q", name)
 }
 
 func (o *operationReader) readHTTP(n *yaml.Node) {
@@ -180,7 +182,7 @@ func (o *operationReader) readHTTP(n *yaml.Node) {
 				known = append(known, u)
 			}
 			slices.Sort(known)
-			o.fault(nodes[i], didYouMean(route.Upstream, known), "there is no upstream %q", route.Upstream)
+			o.fault(nodes[i], DidYouMean(route.Upstream, known), "there is no upstream %q", route.Upstream)
 		}
 		o.op.Routes, o.routes = append(o.op.Routes, route), append(o.routes, nodes[i])
 	}
@@ -218,7 +220,7 @@ func (o *operationReader) readEntity(n *yaml.Node) {
 		case i > 0:
 			o.fault(p.key, "a composite identity is {order: {shop: id, order_id: id}}", "entity names more than one object")
 		case e == nil:
-			o.fault(p.key, didYouMean(p.name, o.known), "there is no entity %q", p.name)
+			o.fault(p.key, DidYouMean(p.name, o.known), "there is no entity %q", p.name)
 		default:
 			o.op.Spec.Entity, o.op.Initial = e.Name, e.Initial
 			o.op.Spec.EntityBy = o.fields(p.value, "entity")
@@ -299,7 +301,7 @@ func (o *operationReader) wordList(n *yaml.Node, what string, known ...string) [
 	words, nodes := o.texts(n, what, "["+strings.Join(known, ", ")+"]")
 	for i, w := range words {
 		if !slices.Contains(known, w) {
-			o.fault(nodes[i], didYouMean(w, known), "%s has no %q", what, w)
+			o.fault(nodes[i], DidYouMean(w, known), "%s has no %q", what, w)
 		}
 	}
 	return words

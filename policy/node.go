@@ -106,7 +106,7 @@ func (r *reader) members(n *yaml.Node, what, example string, known ...string) ma
 	found := map[string]*yaml.Node{}
 	for _, p := range r.pairs(n, what, example) {
 		if !slices.Contains(known, p.name) {
-			r.fault(p.key, didYouMean(p.name, known), "%s has no member %q", what, p.name)
+			r.fault(p.key, DidYouMean(p.name, known), "%s has no member %q", what, p.name)
 			continue
 		}
 		found[p.name] = p.value
@@ -130,7 +130,7 @@ func (r *reader) word(n *yaml.Node, what, def string, words ...string) string {
 		return def
 	}
 	if !slices.Contains(words, s) {
-		r.fault(n, didYouMean(s, words), "%s cannot be %q", what, s)
+		r.fault(n, DidYouMean(s, words), "%s cannot be %q", what, s)
 		return def
 	}
 	return s

@@ -90,7 +90,7 @@ func (r *reader) entityType(p pair) *EntityType {
 func (r *reader) state(n *yaml.Node, what string, e *EntityType) (string, bool) {
 	s, ok := r.text(n, what, "a state")
 	if ok && e != nil && len(e.States) > 0 && !slices.Contains(e.States, s) {
-		r.fault(n, didYouMean(s, e.States), "%s: entity %s has no state %q", what, e.Name, s)
+		r.fault(n, DidYouMean(s, e.States), "%s: entity %s has no state %q", what, e.Name, s)
 		return s, false
 	}
 	return s, ok

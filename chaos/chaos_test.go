@@ -34,7 +34,7 @@ func sizeOf(t *testing.T) size {
 		}
 		return n
 	}
-	return size{calls: number("CHAOS_CALLS", 4000), effects: number("CHAOS_EFFECTS", 400), rate: number("CHAOS_RATE", 100), seed: uint64(number("CHAOS_SEED", 1))}
+	return size{calls: number("CHAOS_CALLS", 3000), effects: number("CHAOS_EFFECTS", 300), rate: number("CHAOS_RATE", 100), seed: uint64(number("CHAOS_SEED", 1))}
 }
 
 const gatewayCount = 3

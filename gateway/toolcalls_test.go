@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agentgw"
+	"agentgw/policy"
 )
 
 func said(v agentgw.Verdict, outcome agentgw.Outcome, body string) Response {
@@ -171,5 +172,30 @@ func TestListTools(t *testing.T) {
 	}
 	if res, got := ask(t, "GET", s.URL+"/v1/tools?format=x", "", "Agentgw-Key: all"); res.StatusCode != 400 || !strings.Contains(got, "openai-chat") {
 		t.Error(got)
+	}
+}
+
+// TestRepeats: agentgw_call is offered where an operation can be repeated or be like an earlier one, whichever way it guards the tool.
+func TestRepeats(t *testing.T) {
+	approve := &Tool{Name: "approve_order", Upstream: "erp", Path: "/orders/{order}/approve"}
+	for _, c := range []struct {
+		operation string
+		want      bool
+	}{
+		{`{tools: [approve_order], key: {id: id}}`, true},
+		{`{tools: [approve_order], key: {id: id}, repeat: never}`, false},
+		{`{tools: [approve_order], key: {id: id, what: meaning}, repeat: never}`, true},
+		{`{http: ["POST /erp/orders/{order}/approve"], key: {id: id}}`, true},
+		{`{tools: [approve_order], pattern: overwrite}`, false},
+		{`{tools: [another], key: {id: id}}`, false},
+	} {
+		p, err := policy.Load([]policy.Source{{Name: "p.yaml", Text: []byte("version: 1\noperations:\n  o: " + c.operation)}}, policy.Env{AllowAll: true,
+			Routes: map[string]policy.Route{"approve_order": {Method: "POST", Upstream: "erp", Path: approve.Path}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := newDoors(nil, Options{Policy: p}, DoorConfig{}); d.repeats(approve) != c.want {
+			t.Errorf("%s: %v", c.operation, !c.want)
+		}
 	}
 }

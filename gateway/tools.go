@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"agentgw"
+	"agentgw/canonicalize"
 	"agentgw/policy"
 
 	"github.com/labstack/echo/v4"
@@ -137,22 +138,17 @@ func (d *doors) repeats(t *Tool) bool {
 	return slices.ContainsFunc(guards, asksBack) || len(guards) == 0 && d.unmatched == "auto" && !t.ReadOnly
 }
 
-// guardsOf are the operations that name a tool.
+// guardsOf are the operations that guard a tool, by its name or by its own route.
 func guardsOf(p *policy.Policy, tool string) []*policy.Operation {
-	var guards []*policy.Operation
-	for _, o := range p.Operations {
-		if slices.Contains(o.Tools, tool) {
-			guards = append(guards, o)
-		}
-	}
+	guards, _ := p.Candidates(&agentgw.Call{Tool: tool}) // only a request's path can be unreadable
 	return guards
 }
 
 // asksBack reports whether an operation can be repeated by token, or be like an earlier one: then a model needs callTool.
 func asksBack(o *policy.Operation) bool {
-	switch o.Pattern {
-	case agentgw.Once, agentgw.Transition:
-		return o.Repeat == agentgw.RepeatToken || o.Repeat == agentgw.RepeatOffer || o.Repeat == ""
+	if o.Pattern != agentgw.Once && o.Pattern != agentgw.Transition {
+		return false
 	}
-	return false
+	return o.Repeat == agentgw.RepeatToken || o.Repeat == agentgw.RepeatOffer ||
+		slices.ContainsFunc(o.Spec.Key, func(f *canonicalize.Field) bool { return f.Meaning })
 }

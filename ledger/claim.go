@@ -267,13 +267,18 @@ func (n *need) reply(r Reply) {
 	n.found, n.vacant = r.Records[0], false
 }
 
-// swapSurely sends swaps, and the same again once where it is not known whether they were applied: their stamps make that safe.
+// swapSurely sends swaps, and the same again once where it is not known whether they were applied: their stamps make that safe. That the
+// second ones were not applied says nothing of the first.
 func (t *try) swapSurely(ctx context.Context, swaps []Swap) ([]Reply, error) {
 	replies, err := t.swap(ctx, swaps...)
-	if err != nil && !errors.Is(err, ErrNotApplied) && !errors.Is(err, ErrUnreplicated) && ctx.Err() == nil {
-		replies, err = t.swap(ctx, swaps...)
+	if err == nil || errors.Is(err, ErrNotApplied) || errors.Is(err, ErrUnreplicated) || ctx.Err() != nil {
+		return replies, err
 	}
-	return replies, err
+	replies, again := t.swap(ctx, swaps...)
+	if errors.Is(again, ErrNotApplied) {
+		return nil, err
+	}
+	return replies, again
 }
 
 // unsure wraps the error of a claim that may have been written after all. One that is known to stand is withdrawn at once.

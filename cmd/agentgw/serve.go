@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,9 @@ func (s *serveCmd) Run(a *app) error {
 	c, err := loadConfig(s.Config, a.env)
 	if err != nil {
 		return err
+	}
+	if a.env.get("GOGC") == "" {
+		debug.SetGCPercent(400) // a gateway's heap is small and its garbage short-lived: a few more megabytes save a tenth of its CPU
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
 	in, err := c.open(a.stdout, log)

@@ -190,13 +190,18 @@ func (r *reader) json(n *yaml.Node, depth int) (canonicalize.Value, bool) {
 		}
 		return object, true
 	}
+	return scalarJSON(n), true
+}
+
+// scalarJSON is a scalar as JSON.
+func scalarJSON(n *yaml.Node) canonicalize.Value {
 	plain := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 	if plain && strings.IndexFunc(n.Value, unicode.IsSpace) < 0 {
 		if v, err := canonicalize.Parse([]byte(n.Value)); err == nil && v.Kind != canonicalize.List && v.Kind != canonicalize.Object {
-			return v, true
+			return v
 		}
 	}
-	return canonicalize.Value{Kind: canonicalize.String, Text: n.Value}, true
+	return canonicalize.Value{Kind: canonicalize.String, Text: n.Value}
 }
 
 // isName reports whether s can name an operation or an entity: letters and digits of any script, dots, dashes, underscores.

@@ -18,6 +18,9 @@ type ToolFacts struct {
 	Schema      []byte   // JSON Schema of the arguments; nil where there is none
 	ReadOnly    bool     // MCP's readOnlyHint: believed, since a tool that lies here is no tool to be guarded by a hint
 	Idempotent  bool     // MCP's idempotentHint
+	Destructive bool     // MCP's destructiveHint, where the tool gives it: a late repeat destroys what has come since
+	Route       string   // method and path, for what OpenAPI describes; a Name that equals it is no name
+	Partial     bool     // there are arguments that the schema does not name
 	Tasks       []string // tasks in which the name means this tool, where it means several; nil: all others
 }
 
@@ -37,8 +40,10 @@ type DraftOperation struct {
 	SideEffects []string
 	Scope       string
 	TTL         string
+	Route       string // of an HTTP API, below its upstream
 	Key         []DraftField
 	Match       []DraftField
+	MatchAll    bool         // every argument that is not in the key must be equal
 	Left        []DraftField // arguments that are no identity, with the reason
 }
 
@@ -60,7 +65,8 @@ type Advice struct {
 }
 
 // Suggest drafts a policy for tools. calls, where there are any, show which arguments vary between calls that are otherwise one; advise
-// may be nil. The result is sorted by name. A tool whose schema cannot be used is guarded by all its arguments.
+// may be nil. The result is sorted by name. A tool whose schema cannot be used is drafted so that calls with other arguments are a conflict,
+// never a duplicate.
 func Suggest(tools []ToolFacts, calls []ObservedCall, advise Adviser) (*Draft, error) {
 	d := &Draft{}
 	byName := map[string][]ToolFacts{}
@@ -121,7 +127,7 @@ func celString(s string) string {
 
 // suggestOne drafts the operation of one tool.
 func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, error) {
-	op := DraftOperation{Tools: []string{t.Name}, About: firstSentence(t.Description)}
+	op := DraftOperation{Tools: []string{t.Name}, About: firstSentence(t.Description), Route: t.Route}
 	schema, err := canonicalize.ParseSchema(t.Schema)
 	if err != nil || len(t.Schema) == 0 {
 		schema = &canonicalize.Schema{Open: true}
@@ -140,8 +146,13 @@ func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, e
 			return op, err
 		}
 	}
+	op.MatchAll = t.Partial
 	if len(op.Key) == 0 {
-		op.Key = []DraftField{{FieldSpec: canonicalize.FieldSpec{Name: "arguments", Type: "auto?"}, Why: "the tool takes no arguments that tell its calls apart: once in a task"}}
+		why := "the tool takes no arguments that tell its calls apart: once in a task"
+		if err != nil || len(t.Schema) == 0 || t.Partial {
+			why = "no schema names the arguments: name here those that tell its calls apart"
+		}
+		op.Key, op.MatchAll = []DraftField{{FieldSpec: canonicalize.FieldSpec{Name: "arguments", Type: "auto?"}, Why: why}}, true
 	}
 	if len(op.Left) > 0 {
 		op.TTL = "1h" // with the words left out, only a near repeat is sure to be the same

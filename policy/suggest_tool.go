@@ -49,6 +49,9 @@ func wordSet(s string) map[string]bool {
 // has none, and whether a name that seems to read does: "get" of get_train_tickets buys.
 func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 	last := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	if method, path, _ := strings.Cut(t.Route, " "); t.Route != "" && t.Name == t.Route {
+		last = methodVerbs[method] + "_" + path
+	}
 	name := canonicalize.Property{Name: last}.Words()
 	about := wordsOf(firstSentence(t.Description))
 	k := toolKind{}
@@ -57,7 +60,7 @@ func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 	if k.verb == "" {
 		k.verb = firstVerb(said, anyVerb)
 	}
-	k.read = t.ReadOnly || readVerbs[k.verb] && firstVerb(said, writes) == ""
+	k.read = t.ReadOnly || readVerbs[k.verb] && !t.Destructive && firstVerb(said, writes) == ""
 	k.set, k.message, k.make, k.move = setVerbs[k.verb], messageVerbs[k.verb], makeVerbs[k.verb], moveVerbs[k.verb]
 	for _, w := range slices.Concat(canonicalize.Property{Name: t.Name}.Words(), about) {
 		k.money = k.money || moneyNames[w]
@@ -70,6 +73,9 @@ func kindOfTool(t ToolFacts, schema *canonicalize.Schema) toolKind {
 	slices.Sort(k.effects)
 	return k
 }
+
+// methodVerbs are what HTTP methods say where nothing else names an operation. POST says nothing.
+var methodVerbs = map[string]string{"PUT": "put", "PATCH": "update", "DELETE": "delete"}
 
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -170,6 +176,8 @@ func (k toolKind) pattern(t ToolFacts) (agentgw.Pattern, string) {
 		return agentgw.Read, "the tool says that it only reads"
 	case k.read:
 		return agentgw.Read, "its name says that it only reads (" + k.verb + "); sign this only if that is so"
+	case t.Destructive:
+		return agentgw.Once, "the tool says that it destroys: late and a second time it may destroy what has come since"
 	case t.Idempotent && len(k.effects) == 0:
 		return agentgw.Overwrite, "the tool says that a repeat changes nothing"
 	case k.set && len(k.effects) == 0 && !k.money:

@@ -28,6 +28,10 @@ func (op *DraftOperation) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n  %s:", quoteKey(op.Name))
 	comment(b, op.About)
 	fmt.Fprintf(b, "    tools: [%s]\n", quote(op.Tools[0]))
+	if op.Route != "" {
+		method, path, _ := strings.Cut(op.Route, " ")
+		fmt.Fprintf(b, "    # at the proxy door: http: [%s], UPSTREAM being its name in the configuration\n", quote(oneLine(method+" /UPSTREAM"+path)))
+	}
 	if op.When != "" {
 		fmt.Fprintf(b, "    when: %s\n", quote(op.When))
 	}
@@ -43,14 +47,18 @@ func (op *DraftOperation) write(b *strings.Builder) {
 	for _, f := range op.Key {
 		f.write(b)
 	}
-	if len(op.Match) > 0 && op.Pattern == agentgw.Once {
+	switch {
+	case op.Pattern != agentgw.Once:
+	case op.MatchAll:
+		b.WriteString("    must_match: all  # arguments that no schema names: other ones are a conflict, not a duplicate\n")
+	case len(op.Match) > 0:
 		b.WriteString("    must_match:\n")
 		for _, f := range op.Match {
 			f.write(b)
 		}
 	}
 	for _, f := range op.Left {
-		fmt.Fprintf(b, "    # %s is not in the key: %s. To tell two of them in one task apart, add it to key as auto(meaning)?.\n", oneLine(f.Name), oneLine(f.Why))
+		fmt.Fprintf(b, "    # %s is not in the key: %s. To tell two of them in one task apart, add it to key as auto(meaning)?.\n", oneLine(f.Name), oneLine(f.reason()))
 	}
 }
 
@@ -69,11 +77,15 @@ func (f *DraftField) write(b *strings.Builder) {
 		}
 		b.WriteString("}")
 	}
-	why := f.Why
+	comment(b, f.reason())
+}
+
+// reason is why a field is where it is, and who said so.
+func (f *DraftField) reason() string {
 	if f.ByModel {
-		why += " (the model decided)"
+		return cut(oneLine(f.Why), 130) + " (the model decided)"
 	}
-	comment(b, why)
+	return f.Why
 }
 
 func comment(b *strings.Builder, s string) {

@@ -324,7 +324,7 @@ func (t *try) reread(ctx context.Context, n *need) error {
 	n.found, n.before = replies[0].Records[0], Record{}
 	if n.found.Version != 0 {
 		h, err := decodeHolder(n.found.Value)
-		n.mine = err == nil && h.ID == t.e.ID && h.Claim == t.e.Base && h.Ordinal == t.e.Ordinal
+		n.mine = err == nil && h.names(t.e)
 	}
 	return nil
 }
@@ -438,8 +438,8 @@ func (t *try) rememberKey(ctx context.Context) error {
 		return err
 	}
 	if h.ID == t.Op.ID {
-		if own := t.m.Own; own != nil && own.Base == h.Claim && h.Ordinal <= own.Ordinal && !own.State.Free() {
-			t.m.Bound = &agentgw.Binding{ID: h.ID, Base: h.Claim, Ordinal: h.Ordinal}
+		if own := t.m.Own; own != nil && own.Base == h.Base && h.Ordinal <= own.Ordinal && !own.State.Free() {
+			t.m.Bound = &agentgw.Binding{ID: h.ID, Base: h.Base, Ordinal: h.Ordinal}
 		}
 		return nil
 	}
@@ -447,11 +447,11 @@ func (t *try) rememberKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x == nil || x.Base != h.Claim || x.State.Free() || x.State == agentgw.StateSucceeded && !t.m.Now.Before(x.Gone) {
+	if x == nil || x.Base != h.Base || x.State.Free() || x.State == agentgw.StateSucceeded && !t.m.Now.Before(x.Gone) {
 		n.vacant = true
 		return nil
 	}
-	t.m.Bound = &agentgw.Binding{ID: h.ID, Base: h.Claim, Ordinal: h.Ordinal, Fields: differing(x.Fields, t.Op.Fields)}
+	t.m.Bound = &agentgw.Binding{ID: h.ID, Base: h.Base, Ordinal: h.Ordinal, Fields: differing(x.Fields, t.Op.Fields)}
 	return nil
 }
 
@@ -525,7 +525,7 @@ func (t *try) examine(ctx context.Context, n *need) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if x != nil && x.Claim == h.Claim && x.State.Open() && !(x.ID.Record() == "n" && (x.State == agentgw.StateIndeterminate || x.Lapsed(t.m.Now))) {
+		if x != nil && h.names(x) && x.State.Open() && !(x.ID.Record() == "n" && (x.State == agentgw.StateIndeterminate || x.Lapsed(t.m.Now))) {
 			t.m.Holder, t.m.Held = x, t.Op.LockOf
 			return false, nil
 		}
@@ -550,10 +550,10 @@ func (t *try) examineBudget(ctx context.Context, n *need) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if x != nil && x.Claim == r.Claim && x.State == agentgw.StateSucceeded {
-			b.settle(x, agentgw.Succeeded, t.m.Now)
-		} else if x == nil || x.Claim != r.Claim || x.State.Free() {
-			b.settle(&agentgw.Effect{ID: r.ID, Claim: r.Claim}, agentgw.Failed, t.m.Now)
+		if x != nil && turn(x) == r.Turn && x.State == agentgw.StateSucceeded {
+			b.settle(r.ID, r.Turn, agentgw.Succeeded, t.m.Now)
+		} else if x == nil || turn(x) != r.Turn || x.State.Free() {
+			b.settle(r.ID, r.Turn, agentgw.Failed, t.m.Now)
 		}
 	}
 	n.found.Value = b.encode()
@@ -679,7 +679,7 @@ func (t *try) dropKey(ctx context.Context, j agentgw.Judgement) error {
 	}
 	c := Change{Name: n.name, Want: n.found.Version}
 	if own := t.m.Own; own != nil && (j.Verdict == agentgw.Replayed || j.Verdict == agentgw.InFlight || j.Verdict == agentgw.InDoubt) && j.Holder == nil {
-		c.Value = holder{ID: own.ID, Claim: own.Base, Ordinal: own.Ordinal}.encode()
+		c.Value = holder{ID: own.ID, Base: own.Base, Ordinal: own.Ordinal}.encode()
 		c.Keep = unfinished
 		if own.State == agentgw.StateSucceeded {
 			c.Keep = keepFor(own, t.m.Now)

@@ -61,16 +61,22 @@ func holdName(h agentgw.Hold) string {
 	return string(h.Partition) // an element alone in its partition: "e" and its key
 }
 
-// holder is what a lock, or a caller's key, names.
+// holder is what a lock, or a caller's key, names: one ordinal of an effect, whichever of its attempts is at it.
 type holder struct {
 	ID      agentgw.EffectID
-	Claim   uint64 // lock: the claim. caller's key: the effect's Base
+	Base    uint64
 	Ordinal int
 }
 
+// names reports whether h names what e is doing, or has done last. Base is random: no two effects share one.
+func (h holder) names(e *agentgw.Effect) bool { return h.Base == e.Base && h.Ordinal == e.Ordinal }
+
+// turn names the ordinal of an effect in one number.
+func turn(e *agentgw.Effect) uint64 { return e.Base + uint64(e.Ordinal) }
+
 func (h holder) encode() []byte {
 	b := texts(h.ID.String())
-	b = binary.BigEndian.AppendUint64(b, h.Claim)
+	b = binary.BigEndian.AppendUint64(b, h.Base)
 	return binary.AppendUvarint(b, uint64(h.Ordinal))
 }
 
@@ -83,7 +89,7 @@ func decodeHolder(b []byte) (h holder, err error) {
 		return h, err
 	}
 	b = b[k+int(n):]
-	h.Claim = binary.BigEndian.Uint64(b)
+	h.Base = binary.BigEndian.Uint64(b)
 	ordinal, _ := binary.Uvarint(b[8:])
 	h.Ordinal = int(ordinal)
 	return h, nil
@@ -93,17 +99,13 @@ func decodeHolder(b []byte) (h holder, err error) {
 func (n *need) take(e *agentgw.Effect, now time.Time) (value []byte, ok bool, err error) {
 	switch n.Kind {
 	case agentgw.PartitionCallerKey, agentgw.PartitionLock:
-		mine := holder{ID: e.ID, Claim: e.Claim}
-		if n.Kind == agentgw.PartitionCallerKey {
-			mine.Claim, mine.Ordinal = e.Base, e.Ordinal
-		}
 		if n.found.Version != 0 && !n.vacant {
 			h, err := decodeHolder(n.found.Value)
 			if err != nil || h.ID != e.ID {
 				return nil, false, err
 			}
 		}
-		return mine.encode(), true, nil
+		return holder{ID: e.ID, Base: e.Base, Ordinal: e.Ordinal}.encode(), true, nil
 	case agentgw.PartitionLimit:
 		b, err := decodeBudget(n.found.Value)
 		if err != nil {
@@ -142,7 +144,7 @@ func done(h agentgw.Hold, r Record, e *agentgw.Effect, outcome agentgw.Outcome, 
 	switch h.Kind {
 	case agentgw.PartitionCallerKey:
 		k, err := decodeHolder(r.Value)
-		if err != nil || k.ID != e.ID || k.Claim != e.Base || k.Ordinal != e.Ordinal {
+		if err != nil || !k.names(e) {
 			return c, false
 		}
 		if outcome == agentgw.Succeeded {
@@ -151,10 +153,10 @@ func done(h agentgw.Hold, r Record, e *agentgw.Effect, outcome agentgw.Outcome, 
 		return c, true
 	case agentgw.PartitionLock:
 		k, err := decodeHolder(r.Value)
-		return c, err == nil && k.ID == e.ID && k.Claim == e.Claim
+		return c, err == nil && k.names(e)
 	case agentgw.PartitionLimit:
 		b, err := decodeBudget(r.Value)
-		if err != nil || !b.settle(e, outcome, now) {
+		if err != nil || !b.settle(e.ID, turn(e), outcome, now) {
 			return c, false
 		}
 		c.Value, c.Keep = b.encode(), b.Per+time.Minute
@@ -191,7 +193,7 @@ func (n *need) giveUp(e *agentgw.Effect, now time.Time) Change {
 	switch {
 	case n.Kind == agentgw.PartitionLimit:
 		b, err := decodeBudget(n.found.Value)
-		if err == nil && b.settle(e, agentgw.Failed, now) {
+		if err == nil && b.settle(e.ID, turn(e), agentgw.Failed, now) {
 			b.restore(n.before, e.ID)
 			c.Value, c.Keep = b.encode(), b.Per+time.Minute
 		}
@@ -222,7 +224,7 @@ type budget struct {
 
 type reservation struct {
 	ID    agentgw.EffectID
-	Claim uint64
+	Turn  uint64 // see turn
 	At    time.Time
 	Count int
 }
@@ -242,7 +244,7 @@ func (b *budget) encode() []byte {
 	}
 	for _, r := range b.Reserved {
 		out = append(out, texts(r.ID.String())...)
-		out = binary.BigEndian.AppendUint64(out, r.Claim)
+		out = binary.BigEndian.AppendUint64(out, r.Turn)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, micros(r.At)), uint64(r.Count))
 	}
 	return out
@@ -275,7 +277,7 @@ func decodeBudget(v []byte) (b budget, err error) {
 		if r.ID, err = agentgw.ParseEffectID(string(v[:n])); err != nil {
 			return b, err
 		}
-		r.Claim = binary.BigEndian.Uint64(v[n:])
+		r.Turn = binary.BigEndian.Uint64(v[n:])
 		v = v[n+8:]
 		r.At, r.Count = fromMicros(num()), int(num())
 		b.Reserved = append(b.Reserved, r)
@@ -311,17 +313,17 @@ func (b *budget) count() (n int) {
 func (b *budget) reserve(e *agentgw.Effect, n int, limit *agentgw.Budget, now time.Time) ([]byte, bool, error) {
 	b.Per = limit.Per
 	b.trim(now)
-	b.Reserved = slices.DeleteFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID && r.Claim != e.Claim })
+	b.Reserved = slices.DeleteFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID })
 	if b.count()+n > limit.Count {
 		return nil, false, nil
 	}
-	b.Reserved = append(b.Reserved, reservation{ID: e.ID, Claim: e.Claim, At: now, Count: n})
+	b.Reserved = append(b.Reserved, reservation{ID: e.ID, Turn: turn(e), At: now, Count: n})
 	return b.encode(), true, nil
 }
 
-// settle turns e's reservation into a count, or returns it.
-func (b *budget) settle(e *agentgw.Effect, outcome agentgw.Outcome, now time.Time) bool {
-	i := slices.IndexFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID && r.Claim == e.Claim })
+// settle turns an effect's reservation into a count, or returns it.
+func (b *budget) settle(id agentgw.EffectID, turn uint64, outcome agentgw.Outcome, now time.Time) bool {
+	i := slices.IndexFunc(b.Reserved, func(r reservation) bool { return r.ID == id && r.Turn == turn })
 	if i < 0 {
 		return false
 	}

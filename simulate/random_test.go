@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -13,10 +14,11 @@ import (
 	"time"
 
 	"agentgw"
+	"agentgw/ledger"
 	"agentgw/policy"
 )
 
-var seeds = flag.Int("seeds", 300, "how many random cases TestRandomWorlds plays")
+var seeds = flag.Int("seeds", 200, "how many random cases TestRandomWorlds plays")
 
 const randomPolicy = `
 version: 1
@@ -45,13 +47,17 @@ func TestRandomWorlds(t *testing.T) {
 	var m *model
 	events["settle_doubts"] = func(w *world, _ *subject) error { return m.settleDoubts(w) }
 	events["calm"] = func(w *world, _ *subject) error { return m.calm(w) }
+	events["strike"] = func(w *world, _ *subject) error { m.strike(w); return nil }
+	defer delete(events, "strike")
 	defer delete(events, "settle_doubts")
 	defer delete(events, "calm")
 	for seed := range *seeds {
 		c := randomCase(p, rand.New(rand.NewPCG(uint64(seed), 1)))
 		w := newWorld(c, inVirtualTime)
-		m = &model{}
-		w.watch = m.watch
+		m = &model{rand: rand.New(rand.NewPCG(uint64(seed), 2))}
+		w.watch, w.meddle = m.watch, func(l *life, swap func() ([]ledger.Reply, error)) ([]ledger.Reply, error) {
+			return m.meddle(w, l, swap)
+		}
 		res := w.play()
 		for _, f := range res.Failures {
 			m.fail("%s", f)
@@ -72,7 +78,8 @@ var (
 	ids     = []string{"1", "2"}
 	keys    = []string{"", "", "k1", "k2", "k3"}
 	tools   = []string{"pay", "move", "retry", "mail", "blink", "coupon", "open", "shut", "label"}
-	mishaps = []string{"gateway_dies", "gateway_dies_before_send", "ledger_down", "ledger_up", "failover", "pause", "resume", "settle_doubts", "settle_doubts"}
+	mishaps = []string{"gateway_dies", "gateway_dies_before_send", "ledger_down", "ledger_up", "pause", "resume", "settle_doubts", "settle_doubts",
+		"strike", "strike", "strike", "strike"}
 )
 
 func pick[T any](r *rand.Rand, all []T) T { return all[r.IntN(len(all))] }
@@ -216,10 +223,8 @@ func (m *model) settleDoubts(w *world) error {
 			continue
 		}
 		done := false
-		for _, a := range m.arrived { // the latest attempt, or any of those under one upstream key
-			if a.key == id {
-				done = a.happened || done && e.Operation == "retry"
-			}
+		for _, a := range m.arrived {
+			done = done || a.key == id && a.generation == e.Generation && a.happened
 		}
 		outcome := agentgw.Failed
 		if done {
@@ -235,9 +240,7 @@ func (m *model) settleDoubts(w *world) error {
 // calm ends all mishaps.
 func (m *model) calm(w *world) error {
 	w.down.Store(false)
-	for _, l := range w.lives {
-		l.broken.Store(false)
-	}
+	m.left = 0
 	if w.paused != nil {
 		_ = w.resume(nil)
 	}
@@ -246,14 +249,45 @@ func (m *model) calm(w *world) error {
 
 // model is what the upstream knows of itself.
 type model struct {
+	rand    *rand.Rand
 	arrived []arrival
 	wrong   []string
+	left    int // swaps until one meets with a mishap; 0: none does
+}
+
+// strike lets one of the next swaps meet with a mishap.
+func (m *model) strike(*world) { m.left = 1 + m.rand.IntN(8) }
+
+// meddle loses a swap or its reply, and sometimes the gateway with it.
+func (m *model) meddle(w *world, l *life, swap func() ([]ledger.Reply, error)) ([]ledger.Reply, error) {
+	if m.left == 0 {
+		return swap()
+	}
+	if m.left--; m.left > 0 {
+		return swap()
+	}
+	if m.rand.IntN(2) == 0 {
+		if _, err := swap(); err != nil {
+			return nil, err
+		}
+	}
+	if m.rand.IntN(3) > 0 {
+		w.end(l)
+		switch l {
+		case w.serving:
+			w.serve()
+		case w.paused:
+			w.paused = nil
+		}
+	}
+	return nil, errors.New("the connection broke")
 }
 
 type arrival struct {
 	*run
-	at   time.Time
-	args struct {
+	at         time.Time
+	generation uint64 // of its effect
+	args       struct {
 		ID, Desk, Order string
 		Rev             int
 	}
@@ -266,6 +300,9 @@ func (m *model) fail(format string, args ...any) {
 // watch looks at a call that is about to be sent.
 func (m *model) watch(r *run) {
 	a := arrival{run: r, at: r.now}
+	if e, err := r.operator().Get(context.Background(), r.key); err == nil {
+		a.generation = e.Generation
+	}
 	_ = json.Unmarshal(r.call.Arguments, &a.args)
 	where := fmt.Sprintf("step %d: %s", r.step.number, r.call.Tool)
 	state, recent := "new", 0
@@ -293,17 +330,21 @@ func (m *model) watch(r *run) {
 	m.arrived = append(m.arrived, a)
 }
 
-// lock: nothing else on the same desk is under way or in doubt.
+// lock: nothing else on the same desk is under way or in doubt. A claim alone has sent nothing.
 func (m *model) lock(r *run, desk, where string) {
 	for _, other := range r.runs {
 		if other == r || !other.sent || other.key == r.key || !bytes.Contains(other.call.Arguments, []byte(desk)) {
 			continue
 		}
-		if tool := other.call.Tool; tool != "move" && tool != "retry" && tool != "label" {
+		tool := other.call.Tool
+		if tool != "move" && tool != "retry" && tool != "label" {
 			continue
 		}
+		if d := other.decision; d != nil && !other.abandoned && (d.Outcome == agentgw.Succeeded || d.Outcome == agentgw.Failed && tool != "retry") {
+			continue // it is over, whether or not that is written yet
+		}
 		e, err := r.operator().Get(context.Background(), other.key)
-		if err != nil || !e.State.Open() || e.ID.Record() == "n" && (e.State == agentgw.StateIndeterminate || e.Lapsed(e.Now)) {
+		if err != nil || !lapsedInto(e).Open() || e.State == agentgw.StateClaimed || e.ID.Record() == "n" && (e.State == agentgw.StateIndeterminate || e.Lapsed(e.Now)) {
 			continue
 		}
 		if !slices.ContainsFunc(e.Holds, func(h agentgw.Hold) bool { return h.Of == "desk "+desk }) {

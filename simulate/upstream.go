@@ -149,7 +149,11 @@ func (l *link) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply, 
 	if r := runOf(ctx); r != nil && r.unsaved.Load() {
 		return nil, errors.New("what is known of this call can never be written")
 	}
-	replies, err := l.Store.Swap(ctx, swaps...)
+	swap := func() ([]ledger.Reply, error) { return l.Store.Swap(ctx, swaps...) }
+	if l.world.meddle != nil {
+		return l.world.meddle(l.life, swap)
+	}
+	replies, err := swap()
 	if l.life.broken.CompareAndSwap(true, false) {
 		return nil, errors.New("the primary of the ledger changed: the connection broke")
 	}

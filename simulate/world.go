@@ -46,7 +46,8 @@ type world struct {
 	named    map[string]*run
 	upstream upstreamState
 	failures []string
-	watch    func(*run) // told of every call that is about to be sent; nil: nobody
+	watch    func(*run)                                                                 // told of every call that is about to be sent; nil: nobody
+	meddle   func(l *life, swap func() ([]ledger.Reply, error)) ([]ledger.Reply, error) // in the way to the ledger; nil: nothing
 }
 
 func newWorld(c *testCase, m manner) *world {

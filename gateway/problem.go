@@ -147,6 +147,17 @@ func detail(d *agentgw.Decision) string {
 	return text
 }
 
+// detailOf says what became of an attempt without an answer; why is what went wrong.
+func detailOf(d *agentgw.Decision, why string) string {
+	switch {
+	case d.NeverSent:
+		return fmt.Sprintf("The tool could not be reached (%s); nothing was sent. Make this same call again later.", why)
+	case d.Verdict == agentgw.Passed:
+		return fmt.Sprintf("The tool's answer was lost (%s).", why)
+	}
+	return fmt.Sprintf("The call was sent and its answer was lost (%s). It may have had its effect: do not try another way; make this same call again, or ask an operator.", why)
+}
+
 // isProblem reports whether the native door answers with application/problem+json: nothing was sent, and it is not done.
 func isProblem(d *agentgw.Decision) bool {
 	return status(d) >= 400 && !d.Verdict.Sent()

@@ -53,7 +53,7 @@ var mutants = []mutant{
 	{Rule: "a transition happens again only after a later one", File: judge, Old: "m.Entity.Moves > e.Move", New: "m.Entity.Moves >= e.Move"},
 	{Rule: "a held entity locks out its rivals", File: judge, Old: "	if m.Holder != nil {\n		return held(m)\n	}\n	if own.Way", New: "	if own.Way"},
 	{Rule: "an older value does not overwrite a newer one", File: judge, Old: "op.Newer < newest", New: "false"},
-	{Rule: "a value in doubt counts for the next", File: machine, Old: "next.Newer, next.Pending = max(next.Newer, next.Pending), \"\"", New: "next.Pending = \"\""},
+	{Rule: "a value in doubt counts for the next", File: machine, Old: "		next.Answer = nil\n		next.Newer, next.Pending = max(next.Newer, next.Pending), \"\"", New: "		next.Answer = nil\n		next.Pending = \"\""},
 	{Rule: "attempts are counted", File: judge, Old: "len(recent) < b.Count", New: "true"},
 	{Rule: "a budget is counted before sending", File: holds, Old: "b.count()+n > limit.Count", New: "false"},
 	{Rule: "a failure returns its place in the budget", File: holds, Old: "if outcome == agentgw.Succeeded {\n		index", New: "if true {\n		index"},

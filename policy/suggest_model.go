@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agentgw/canonicalize"
@@ -52,23 +53,30 @@ func AdviceQuestion(t ToolFacts, op DraftOperation) (data, schema []byte, ok boo
 
 var adviceRoles = []string{"key", "meaning", "must_match", "ignore"}
 
-// ReadAdvice reads a model's answer to AdviceQuestion strictly.
-func ReadAdvice(answer []byte) (map[string]Advice, error) {
-	var said map[string]struct {
-		Why  string `json:"why"`
-		Role string `json:"role"`
+// ReadAdvice reads a model's answer to an AdviceQuestion strictly, by the schema that it was given: every argument that was asked about
+// and no other, each with a role and a reason.
+func ReadAdvice(answer, schema []byte) (map[string]Advice, error) {
+	var asked struct{ Required []string }
+	if err := json.Unmarshal(schema, &asked); err != nil {
+		return nil, fmt.Errorf("the schema of the answer: %w", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(answer))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&said); err != nil || d.More() {
-		return nil, fmt.Errorf("the model's answer is not of the schema it was given")
+	said, err := canonicalize.Parse(answer)
+	if err != nil || said.Kind != canonicalize.Object || len(said.Members) != len(asked.Required) {
+		return nil, errAdvice
 	}
-	out := make(map[string]Advice, len(said))
-	for name, a := range said {
-		out[name] = Advice{Role: a.Role, Why: a.Why}
+	out := make(map[string]Advice, len(said.Members))
+	for _, name := range asked.Required {
+		one, _ := said.Member(name)
+		a := Advice{Role: textOf(one, "role"), Why: strings.TrimSpace(textOf(one, "why"))}
+		if len(one.Members) != 2 || a.Why == "" || !slices.Contains(adviceRoles, a.Role) {
+			return nil, fmt.Errorf("%w: %s", errAdvice, name)
+		}
+		out[name] = a
 	}
 	return out, nil
 }
+
+var errAdvice = errors.New("the model's answer is not of the schema it was given")
 
 // advised asks the adviser and takes what it may decide: the role of free text. Everything that the schema or a reference's look has
 // settled stays; so does an operation's last key field.

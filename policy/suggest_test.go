@@ -170,7 +170,7 @@ func TestSuggestAdvice(t *testing.T) {
 	if got := namesOf(op.Key); got != "to_id: auto(id)?, kind: auto(enum)?, body: auto(meaning)?" || namesOf(op.Left) != "title: auto(text)?" {
 		t.Errorf("key {%s}, left {%s}: references and enumerations are not the model's to drop", got, namesOf(op.Left))
 	}
-	if !strings.Contains(string(d.YAML()), "says what it is (the model decided)") {
+	if text := string(d.YAML()); !strings.Contains(text, "says what it is (the model decided)") || !strings.Contains(text, "a heading (the model decided)") {
 		t.Errorf("nothing marks what the model decided:\n%s", d.YAML())
 	}
 	for _, bad := range []Adviser{advise(nil, errors.New("down")), advise(map[string]Advice{"body": {"whatever", ""}}, nil)} {
@@ -182,11 +182,14 @@ func TestSuggestAdvice(t *testing.T) {
 	if !ok || strings.Contains(string(schema), "to_id") || strings.Contains(string(schema), "kind") || !strings.Contains(string(schema), `"title"`) || !strings.Contains(string(data), "send_letter") {
 		t.Errorf("the question is %s, its answer's schema %s", data, schema)
 	}
-	if a, err := ReadAdvice([]byte(`{"title":{"why":"a heading","role":"ignore"}}`)); err != nil || a["title"] != (Advice{"ignore", "a heading"}) {
+	asked := []byte(`{"required":["title"]}`)
+	if a, err := ReadAdvice([]byte(`{"title":{"why":" a heading","role":"ignore"}}`), asked); err != nil || a["title"] != (Advice{"ignore", "a heading"}) {
 		t.Errorf("%v, %v", a, err)
 	}
-	for _, bad := range []string{`{"title":"ignore"}`, `{"title":{"why":"","role":"key","x":1}}`, `Sure!`, `{} {}`} {
-		if _, err := ReadAdvice([]byte(bad)); err == nil {
+	for _, bad := range []string{`{"title":"ignore"}`, `{"title":{"why":"w","role":"key","x":1}}`, `Sure!`, `{} {}`, `{}`, `{"body":{"why":"w","role":"key"}}`,
+		`{"title":{"why":"w","role":"key"},"body":{"why":"w","role":"key"}}`, `{"title":{"why":"w","role":"drop"}}`, `{"title":{"why":"","role":"key"}}`,
+		`{"title":{"why":"w","role":"key","role":"ignore"}}`, "```json\n" + `{"title":{"why":"w","role":"key"}}` + "\n```"} {
+		if _, err := ReadAdvice([]byte(bad), asked); err == nil {
 			t.Errorf("%s is advice", bad)
 		}
 	}

@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const (
+	surveyTimeout = 30 * time.Second
+	maxSurveyed   = 5000 // tools of one server
+)
+
+// MCPTools asks an MCP server for the definitions of its tools (tools/list, all pages), as they came. No tool is called. It takes at most
+// 30 s; a list that cannot be had whole is an error.
+func MCPTools(ctx context.Context, server *Upstream) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
+	defer cancel()
+	m := NewMCP(MCPOptions{Upstreams: map[string]*Upstream{server.Name: server}})
+	defer m.Close()
+	s := m.servers[server.Name]
+	if s == nil {
+		return nil, fmt.Errorf("%s is no MCP server", server.Name)
+	}
+	defer s.client.leave(ctx)
+	var tools []json.RawMessage
+	cursor := []byte(nil)
+	for range maxPages {
+		page, next, err := s.client.toolsPage(ctx, cursor)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page {
+			tools = append(tools, t)
+		}
+		if next == nil {
+			return tools, nil
+		}
+		if len(tools) > maxSurveyed {
+			break
+		}
+		cursor = next
+	}
+	return nil, fmt.Errorf("its list of tools has no end: %d so far", len(tools))
+}
+
+// toolsPage is one page of tools/list; next is the cursor of the page behind it, nil at the end.
+func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page [][]byte, next []byte, err error) {
+	params := []byte("{}")
+	if cursor != nil {
+		params = setMember(params, "cursor", cursor)
+	}
+	reply, err := c.ask(ctx, setMember([]byte(`{"jsonrpc":"2.0","id":`+newID()+`,"method":"tools/list"}`), "params", params))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case reply.failure != nil:
+		return nil, nil, fmt.Errorf("tools/list is refused: %.300s", reply.failure)
+	case reply.result == nil:
+		return nil, nil, fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
+	}
+	if page, err = itemsOf(memberOf(reply.result, "tools")); err != nil {
+		return nil, nil, errors.New("the result of tools/list has no list of tools")
+	}
+	if next = memberOf(reply.result, "nextCursor"); string(next) == "null" {
+		next = nil
+	}
+	return page, next, nil
+}
+
+// leave ends the session with the server, where there is one. Whether the server hears of it does not matter.
+func (c *mcpClient) leave(ctx context.Context) {
+	c.mu.Lock()
+	s := c.opened
+	c.opened = nil
+	c.mu.Unlock()
+	if s == nil || s.id == "" {
+		return
+	}
+	if res, err := c.server.wire.do(ctx, ownName, http.MethodDelete, s.header(""), nil); err == nil {
+		res.Body.Close()
+	}
+}

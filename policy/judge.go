@@ -61,7 +61,7 @@ func judgeOwn(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) 
 	if e.State == agentgw.StateSucceeded && !m.Now.Before(e.Gone) {
 		return agentgw.Judgement{Verdict: agentgw.Executed}
 	}
-	if d := Differs(e.Fields, op.Fields, agentgw.RoleMatch); len(d) > 0 {
+	if d := Differs(e.Fields, op.Fields, agentgw.RoleMatch); len(d) > 0 && !freed(op, call, m) {
 		return agentgw.Judgement{Verdict: agentgw.Conflict, Fields: d, Detail: fmt.Sprintf(
 			"This %s was asked for before with other values%s. Check which is right; nothing was sent.", op.Rule.Name, differing(d))}
 	}
@@ -106,8 +106,8 @@ func doubt(op *agentgw.Operation, e *agentgw.Effect) agentgw.Judgement {
 // judgeSuccess: a recorded success is replayed, unless the caller asks for it once more in a way that the policy allows, or a later
 // transition has made room for it again.
 func judgeSuccess(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) agentgw.Judgement {
-	e, r := m.Own, op.Rule
-	if !m.Now.Before(e.Expires) {
+	e, r, room := m.Own, op.Rule, freed(op, call, m)
+	if !m.Now.Before(e.Expires) && !room {
 		return agentgw.Judgement{Verdict: agentgw.Expired}
 	}
 	if b := m.Bound; b != nil && b.Base == e.Base {
@@ -129,10 +129,18 @@ func judgeSuccess(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remember
 	if r.Repeat == agentgw.RepeatNewKey && call.IdempotencyKey != "" && m.Bound == nil {
 		return agentgw.Judgement{Verdict: agentgw.Executed, Way: agentgw.Again, Repeat: true}
 	}
-	if r.Pattern == agentgw.Transition && m.Entity != nil && m.Entity.Moves > e.Move && startable(r, stateOf(r, m)) {
+	if room {
 		return agentgw.Judgement{Verdict: agentgw.Executed, Way: agentgw.Again}
 	}
 	return agentgw.Judgement{Verdict: agentgw.Replayed}
+}
+
+// freed reports whether a later transition has made room for a recorded one again: then it stands in nobody's way, whatever its values
+// were and whether or not its answer is still kept. A bulk resend, and the caller's key it was done under, ask for the recorded one.
+func freed(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) bool {
+	e, r := m.Own, op.Rule
+	return r.Pattern == agentgw.Transition && e.State == agentgw.StateSucceeded && call.Mode != agentgw.Redeliver &&
+		(m.Bound == nil || m.Bound.Base != e.Base) && m.Entity != nil && m.Entity.Moves > e.Move && startable(r, stateOf(r, m))
 }
 
 func replay(ordinal int, e *agentgw.Effect) agentgw.Judgement {

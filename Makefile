@@ -35,3 +35,9 @@ mutants: ## breaks each rule in turn and shows which test notices
 
 update: ## writes golden files anew; read the diff
 	go test ./cmd/agentgw ./canonicalize ./ledger -update
+
+mcp-conformance: ## MCP: the public suite, the reference servers, the census of lost answers (needs Node); the tables of docs/mcp.md
+	scripts/mcp/conformance.sh
+
+mcp-agents: ## agents on two npm frameworks through /mcp, twice, worded differently (needs Node)
+	examples/agents/mcp/run.sh

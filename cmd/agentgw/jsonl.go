@@ -1,38 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 
 	"agentgw/policy"
 )
 
 // eachLine reads a file of JSON lines; blank ones are passed over. An error names the line.
 func eachLine(file string, read func(line []byte) error) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return usage(err)
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 64<<10)
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(line)) > 0 {
-			if err := read(line); err != nil {
-				return usagef("%s:%d: %v", file, n, err)
-			}
+	return eachNumbered(file, func(n int, line []byte) error {
+		if err := read(line); err != nil {
+			return usagef("%s:%d: %v", file, n, err)
 		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return usage(err)
-		}
-	}
+		return nil
+	})
 }
 
 // readCalls reads observed calls: {"id", "tool", "args", "task", "run"} a line. Other members are passed over: decision logs have them.
@@ -58,41 +40,46 @@ func readCalls(file string) ([]policy.ObservedCall, error) {
 	return calls, err
 }
 
-// readTools reads tools as tool lists write them, one a line: {"name", "description", "parameters"} as OpenAI has it, also inside
-// "function"; "input_schema" as Anthropic; "inputSchema" and "annotations" as MCP. "tasks" says in which tasks the name means this tool.
+// readTools reads tools as tool lists write them, one a line.
 func readTools(file string) ([]policy.ToolFacts, error) {
-	type tool struct {
+	var tools []policy.ToolFacts
+	err := eachLine(file, func(line []byte) error {
+		t, err := readTool(line)
+		tools = append(tools, t)
+		return err
+	})
+	return tools, err
+}
+
+// readTool reads a tool as tool lists write it: {"name", "description", "parameters"} as OpenAI has it, also inside "function";
+// "input_schema" as Anthropic; "inputSchema" and "annotations" as MCP. "tasks" says in which tasks the name means this tool.
+func readTool(text []byte) (policy.ToolFacts, error) {
+	var t struct {
 		Name, Description       string
 		Parameters, InputSchema json.RawMessage
 		AnthropicSchema         json.RawMessage `json:"input_schema"`
-		Annotations             struct{ ReadOnlyHint, IdempotentHint bool }
+		Annotations             struct{ ReadOnlyHint, IdempotentHint, DestructiveHint bool }
 		Tasks                   []string
 		Function                *struct {
 			Name, Description string
 			Parameters        json.RawMessage
 		}
 	}
-	var tools []policy.ToolFacts
-	err := eachLine(file, func(line []byte) error {
-		var t tool
-		if err := json.Unmarshal(line, &t); err != nil {
-			return err
+	if err := json.Unmarshal(text, &t); err != nil {
+		return policy.ToolFacts{}, err
+	}
+	if f := t.Function; f != nil {
+		t.Name, t.Description, t.Parameters = f.Name, f.Description, f.Parameters
+	}
+	if t.Name == "" {
+		return policy.ToolFacts{}, fmt.Errorf(`the tool has no name: write {"name": "create_invoice", "description": "…", "parameters": {…}}`)
+	}
+	schema := t.Parameters
+	for _, other := range []json.RawMessage{t.InputSchema, t.AnthropicSchema} {
+		if schema == nil {
+			schema = other
 		}
-		if f := t.Function; f != nil {
-			t.Name, t.Description, t.Parameters = f.Name, f.Description, f.Parameters
-		}
-		if t.Name == "" {
-			return fmt.Errorf(`the tool has no name: write {"name": "create_invoice", "description": "…", "parameters": {…}}`)
-		}
-		schema := t.Parameters
-		for _, other := range []json.RawMessage{t.InputSchema, t.AnthropicSchema} {
-			if schema == nil {
-				schema = other
-			}
-		}
-		tools = append(tools, policy.ToolFacts{Name: t.Name, Description: t.Description, Schema: schema,
-			ReadOnly: t.Annotations.ReadOnlyHint, Idempotent: t.Annotations.IdempotentHint, Tasks: t.Tasks})
-		return nil
-	})
-	return tools, err
+	}
+	return policy.ToolFacts{Name: t.Name, Description: t.Description, Schema: schema, ReadOnly: t.Annotations.ReadOnlyHint,
+		Idempotent: t.Annotations.IdempotentHint, Destructive: t.Annotations.DestructiveHint, Tasks: t.Tasks}, nil
 }

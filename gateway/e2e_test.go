@@ -351,6 +351,29 @@ func TestNonceIsForOwnActions(t *testing.T) {
 	}
 }
 
+// Arguments must not lead an unguarded tool to a route that is guarded.
+func TestToolStraysToAGuardedRoute(t *testing.T) {
+	h := openHouse(t, nil)
+	h.gateway.Unmatched = "pass"
+	h.gateway.Tools["any_action"] = &Tool{Name: "any_action", Upstream: "billing", Path: "/customers/7/{action}"}
+	if res, v := h.call(t, "/v1/calls", `{"tool": "any_action", "arguments": {"action": "invoices"}}`); res.StatusCode != 400 || !strings.Contains(v.Detail, "invoice.issue") || h.effects() != 0 {
+		t.Errorf("%d %+v, %d effects", res.StatusCode, v, h.effects())
+	}
+	if res, v := h.call(t, "/v1/calls", `{"tool": "any_action", "arguments": {"action": "notes"}}`); res.StatusCode != 200 || v.Decision != "passed" {
+		t.Errorf("%d %+v", res.StatusCode, v)
+	}
+}
+
+// The URL of an upstream may hold a secret.
+func TestNoAnswerTellsTheURL(t *testing.T) {
+	h := openHouse(t, nil)
+	u := h.gateway.Upstreams["billing"].URL
+	u.Host, u.RawQuery = "127.0.0.1:1", "api_key=hush"
+	if res, v := h.call(t, "/v1/calls", `{"tool": "ship_order", "arguments": {"order": "A-1"}}`); res.StatusCode != 424 || strings.Contains(v.Detail+h.log.String(), "hush") {
+		t.Errorf("%d %+v\n%s", res.StatusCode, v, h.log)
+	}
+}
+
 func TestTenantsAndPrincipals(t *testing.T) {
 	h := openHouse(t, Principals{{Name: "red", Secret: "r", Tenant: "red"}, {Name: "blue", Secret: "b", Tenant: "blue"},
 		{Name: "clerk", Secret: "c", Tenant: "red", Operations: []string{"order.*"}}})

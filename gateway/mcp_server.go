@@ -214,7 +214,7 @@ func (w *httpWire) do(ctx context.Context, _, method string, header http.Header,
 		if !sent && used.reused && try < maxTries && ctx.Err() == nil {
 			continue
 		}
-		return nil, &SendError{Sent: sent, Err: fmt.Errorf("%s %s: %w", method, to.url.Redacted(), err)}
+		return nil, &SendError{Sent: sent, Err: fmt.Errorf("%s %s: %w", method, to.url.Host, err)}
 	}
 }
 

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"agentgw"
 	"agentgw/canonicalize"
@@ -38,6 +40,9 @@ func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decis
 	}
 	if p.def, err = g.Policy.Match(call, p.args); err != nil {
 		return nil, rejected("%v.", err)
+	}
+	if why := g.strays(call, tool, p.args); why != nil {
+		return nil, why
 	}
 	args := p.args
 	if p.def == nil {
@@ -78,6 +83,29 @@ func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decis
 	}
 	p.op = op
 	return p, nil
+}
+
+// strays refuses a tool's call whose arguments lead it to a route that an operation guards which does not guard the tool: POST
+// /orders/{order} with the order "17:cancel" is POST /orders/{id}:cancel.
+func (g *Gateway) strays(call *agentgw.Call, tool *Tool, args canonicalize.Value) *agentgw.Decision {
+	if tool == nil || call.Request != nil || !strings.Contains(tool.Path, "{") {
+		return nil
+	}
+	made, err := tool.request(args)
+	if err != nil {
+		return nil // it is judged, and refused, for that
+	}
+	routed, _, err := g.Policy.MatchRoute(tool.method(), tool.Upstream, made.path)
+	if err != nil {
+		return rejected("%v.", err)
+	}
+	own, _ := g.Policy.Candidates(call) // by its name: there is no request that could be in error
+	for _, o := range routed {
+		if !slices.Contains(own, o) {
+			return rejected("With these arguments %s would be what %s guards (%s). Send it as that.", call.Tool, o.Name, made.path)
+		}
+	}
+	return nil
 }
 
 // read parses the arguments. A proxied request without any has none.

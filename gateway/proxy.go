@@ -76,15 +76,23 @@ func smuggles(r *http.Request, path string) string {
 	if twiceEscaped.MatchString(path) {
 		return "The path has a slash that is escaped twice: send it as it is meant"
 	}
-	for _, name := range []string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
-		if other := r.Header.Get(name); other != "" && other != r.Method {
-			return name + " asks for another method: send the request with the method that is meant"
+	for name, values := range r.Header {
+		switch plain := plainName(name); plain {
+		case "X-Http-Method-Override", "X-Http-Method", "X-Method-Override":
+			if slices.ContainsFunc(values, func(other string) bool { return other != "" && other != r.Method }) {
+				return plain + " asks for another method: send the request with the method that is meant"
+			}
 		}
 	}
 	if up := r.Header.Get("Upgrade"); up != "" && !strings.EqualFold(up, "h2c") { // h2c is only an offer (RFC 9110, 7.8)
 		return "The proxy does not change protocols: send the request without Upgrade"
 	}
 	return ""
+}
+
+// plainName is the name under which careless servers (CGI, WSGI) look for a header: to them _ and - are one.
+func plainName(name string) string {
+	return http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
 }
 
 // twiceEscaped finds a slash or backslash that appears when a path is decoded twice, as chains of servers do.
@@ -105,7 +113,9 @@ func (d *doors) forwarded(r *http.Request) []agentgw.Header {
 		}
 	}
 	lines := headerLines(r.Header, func(name string) bool {
-		return dropped[name] || strings.HasPrefix(name, "Agentgw-") || strings.HasPrefix(name, "X-Forwarded-")
+		plain := plainName(name)
+		return dropped[name] || strings.HasPrefix(plain, "Agentgw-") || strings.HasPrefix(plain, "X-Forwarded-") ||
+			plain == "X-Original-Url" || plain == "X-Rewrite-Url" // some servers take the path from these
 	})
 	proto := "http"
 	if r.TLS != nil {

@@ -75,6 +75,8 @@ func TestProxyRefusals(t *testing.T) {
 		{"not UTF-8", "POST", "/proxy/erp/%ff", nil, 400, "UTF-8"},
 		{"trace", "TRACE", "/proxy/erp/x", nil, 400, "does not carry TRACE"},
 		{"method override", "POST", "/proxy/erp/x", []string{"X-HTTP-Method-Override: DELETE"}, 400, "asks for another method"},
+		{"two method overrides", "POST", "/proxy/erp/x", []string{"X-HTTP-Method-Override: POST", "X-HTTP-Method-Override: DELETE"}, 400, "asks for another method"},
+		{"method override with underscores", "POST", "/proxy/erp/x", []string{"X_HTTP_Method_Override: DELETE"}, 400, "asks for another method"},
 		{"web socket", "GET", "/proxy/erp/x", []string{"Connection: Upgrade", "Upgrade: websocket"}, 400, "does not change protocols"},
 		{"unreadable and guarded", "POST", "/proxy/billing/customers/7/invoices", []string{"Content-Type: text/plain"}, 400, "Content-Type: text/plain cannot be read"},
 		{"the route of two tools", "POST", "/proxy/erp/soap", nil, 400, "is the route of more than one tool"},

@@ -82,7 +82,7 @@ func (h *HTTP) try(ctx context.Context, to *target, maxBytes int64) (*Incoming, 
 	res, err := h.transport.RoundTrip(to.request(used.watch(ctx)))
 	if err != nil {
 		sent := used.left()
-		err = fmt.Errorf("%s %s: %w", to.method, to.url.Redacted(), err)
+		err = fmt.Errorf("%s %s: %w", to.method, to.url.Host, err) // what follows the host may hold the upstream's secret
 		if !sent && used.reused {
 			err = &staleError{err}
 		}

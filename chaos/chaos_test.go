@@ -246,9 +246,12 @@ func (in *installation) settleDoubts(client *http.Client, doubtful map[string]bo
 		if in.tool.count(e.order()) > 0 {
 			outcome = "succeeded"
 		}
+		began := in.now()
 		if err := in.gateways[1].resolve(client, e, outcome); err != nil {
 			in.Errorf("order %s: %v", e.order(), err)
 		}
+		order, _ := strconv.Atoi(e.order())
+		in.history = append(in.history, event{order, began, in.now(), "resolved", outcome, e.ID})
 	}
 	if left, err := in.gateways[2].doubts(); err != nil || len(left) > 0 {
 		in.Errorf("%d doubts are left, %v", len(left), err)

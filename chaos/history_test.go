@@ -41,6 +41,10 @@ var effectModel = porcupine.NondeterministicModel{
 			return when(s != nobody, done)
 		case e.decision == "indeterminate":
 			return when(s == sent, sent, done)
+		case e.decision == "resolved" && e.outcome == "failed": // by an operator, who has looked
+			return []any{nobody}
+		case e.decision == "resolved":
+			return []any{done}
 		case e.decision == "lost": // it may have done anything that a call does
 			if s == nobody {
 				return []any{nobody, sent, done}

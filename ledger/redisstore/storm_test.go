@@ -184,4 +184,3 @@ func TestFailoverStormWithoutHealing(t *testing.T) {
 		t.Errorf("none of %d effects happened twice: the storm would not notice a loss", effects)
 	}
 }
-

@@ -42,6 +42,7 @@ type cli struct {
 	Effects   effectsCmd   `cmd:"" help:"Look at what happened, and say what is in doubt."`
 	Redeliver redeliverCmd `cmd:"" help:"Send a bulk of calls again: what is done stays done, what is missing is done."`
 	Policy    policyCmd    `cmd:"" help:"Check, test, explain and draft policies."`
+	Doctor    doctorCmd    `cmd:"" help:"Say what is unsafe here, and how to mend it."`
 	Verify    verifyCmd    `cmd:"" help:"Prove on your own ledger that faults repeat nothing and lose nothing."`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
 }
@@ -89,7 +90,7 @@ type exit int
 
 // helpFor is the command, as far as it was understood, with a space behind it.
 func helpFor(args []string) string {
-	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "verify": true, "redeliver": true, "policy": true, "mcp": true, "version": true}
+	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "doctor": true, "verify": true, "redeliver": true, "policy": true, "mcp": true, "version": true}
 	if known[args[0]] {
 		return args[0] + " "
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 type policySuggestCmd struct {
-	Tools   []string `help:"Tools as tool lists write them, one JSON object a line." placeholder:"TOOLS.jsonl"`
-	OpenAPI []string `name:"openapi" help:"An OpenAPI 3.0 or 3.1 document, JSON or YAML: each operation is a tool." placeholder:"FILE"`
-	MCP     []string `name:"mcp" help:"An MCP server, over Streamable HTTP: its tools are listed, none is called." placeholder:"URL"`
+	Tools   []string `help:"Tools as tool lists write them, one JSON object a line." sep:"none" placeholder:"TOOLS.jsonl"`
+	OpenAPI []string `name:"openapi" help:"An OpenAPI 3.0 or 3.1 document, JSON or YAML: each operation is a tool." sep:"none" placeholder:"FILE"`
+	MCP     []string `name:"mcp" help:"An MCP server, over Streamable HTTP: its tools are listed, none is called." sep:"none" placeholder:"URL"`
 	MCPKey  string   `name:"mcp-key" help:"Sent to the MCP servers as Authorization: Bearer; env:NAME reads it from the environment." placeholder:"KEY"`
 	Calls   string   `help:"Observed calls, {\"id\", \"tool\", \"args\", \"task\", \"run\"} a line: they show what varies." placeholder:"CALLS.jsonl"`
 

@@ -1,0 +1,37 @@
+// main.mjs AGENTGW: two agents on two frameworks do one task twice each, in four wordings. There is one refund.
+import { spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { langgraphAgent } from './langgraph.mjs'
+import { scriptedModel } from './model.mjs'
+import { openaiAgent } from './openai-agents.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'agents-'))
+cpSync(join(here, 'gateway'), join(folder, 'gateway'), { recursive: true })
+cpSync(join(here, 'shop.mjs'), join(folder, 'shop.mjs'))
+const refunds = join(folder, 'refunds.jsonl')
+const gateway = spawn(process.argv[2], ['serve'], { cwd: join(folder, 'gateway'), env: { ...process.env, REFUNDS: refunds }, stdio: ['ignore', 'ignore', 'inherit'] })
+const model = await scriptedModel()
+let bad = true
+try {
+  for (let i = 0; ; i++) {
+    try { await fetch('http://127.0.0.1:8081/healthz'); break } catch { if (i > 200) throw new Error('the gateway does not start') }
+    await new Promise(r => setTimeout(r, 50))
+  }
+  const task = 'The lamp of order A-1042 is broken. I want my 50 dollars back.'
+  for (const [name, agent] of [['OpenAI Agents SDK', openaiAgent], ['LangGraph', langgraphAgent]]) {
+    for (const time of ['first', 'second']) console.log(`${name}, ${time} time: ${await agent('http://127.0.0.1:8080/mcp', model.url, task)}`)
+  }
+  const lines = existsSync(refunds) ? readFileSync(refunds, 'utf8').trim().split('\n') : []
+  console.log(`${model.seen.length} calls by agents, ${lines.length} refund: ${lines}`)
+  bad = lines.length !== 1 || model.seen.length !== 4 || model.seen.some(s => !s.includes('refunded 50 for A-1042'))
+} finally {
+  model.close()
+  gateway.kill()
+  await new Promise(done => gateway.on('exit', done))
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(bad ? 1 : 0)

@@ -13,8 +13,8 @@ type testCase struct {
 	file    string
 	line    int
 	name    string
-	least   int // effects that must happen
 	most    int // effects that may happen; -1: any number
+	exactly bool
 	dedups  bool
 	policy  *policy.Policy
 	answers map[string]script // of tools that the gateway itself asks

@@ -111,8 +111,7 @@ func (r *reader) testCase(n *yaml.Node) *testCase {
 		c.most = r.count(n, "max_effects")
 	}
 	if n := m["effects"]; n != nil {
-		c.least = r.count(n, "effects")
-		c.most = c.least
+		c.most, c.exactly = r.count(n, "effects"), true
 		if m["max_effects"] != nil {
 			r.Fault(n, "keep one of them", "effects (exactly) and max_effects (at most) in one case")
 		}

@@ -30,7 +30,9 @@ func TestSpool(t *testing.T) {
 			return &gateway.Incoming{Answer: &agentgw.Answer{Status: 201, Header: []agentgw.Header{{Name: "Location", Value: "/1"}}, Body: []byte("made")}}, nil
 		}
 		first := b.spooling(f, dir)
-		call := func() *agentgw.Call { return &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)} }
+		call := func() *agentgw.Call {
+			return &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)}
+		}
 		if r := first.Do(context.Background(), call()); r.Verdict != agentgw.Executed || r.Outcome != agentgw.Succeeded || string(r.Answer.Body) != "made" {
 			t.Fatalf("%s %s %v", r.Verdict, r.Outcome, r.Answer)
 		}

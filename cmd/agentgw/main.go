@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // policies name time zones; small machines have no list of them
@@ -80,7 +81,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	chosen, err := parser.Parse(args)
 	if err != nil {
-		return a.fail(usage(fmt.Errorf("%w; `agentgw %s--help` shows how", err, helpFor(args))))
+		return a.fail(usage(fmt.Errorf("%w; `agentgw %s--help` shows how", err, helpFor(parser, args[0]))))
 	}
 	a.json = c.JSON
 	return a.fail(chosen.Run(a))
@@ -88,11 +89,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 type exit int
 
-// helpFor is the command, as far as it was understood, with a space behind it.
-func helpFor(args []string) string {
-	known := map[string]bool{"serve": true, "init": true, "demo": true, "call": true, "effects": true, "doctor": true, "verify": true, "redeliver": true, "policy": true, "mcp": true, "version": true}
-	if known[args[0]] {
-		return args[0] + " "
+// helpFor is the command with a space behind it, "" where there is none of that name.
+func helpFor(parser *kong.Kong, command string) string {
+	if slices.ContainsFunc(parser.Model.Children, func(known *kong.Node) bool { return known.Name == command }) {
+		return command + " "
 	}
 	return ""
 }

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"agentgw"
 	"agentgw/policy"
 )
 
@@ -76,9 +75,6 @@ func listen(c *config) (agents, operators net.Listener, err error) {
 
 // serve runs until ctx ends, or a listener breaks, and then lets what is under way end.
 func serve(ctx context.Context, in *instance, log *slog.Logger, recovered bool, agents, operators net.Listener, grace time.Duration) error {
-	if n, err := in.Recover(ctx); n > 0 || err != nil {
-		log.Info("outcomes that waited in the spool", "written", n, "error", err)
-	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { in.Watch(watching, in.metrics.Doubts) })
@@ -151,7 +147,7 @@ func (a *app) announce(in *instance, log *slog.Logger, agents, operators net.Add
 	if c.ledger == "memory:" {
 		log.Warn(forgets)
 	}
-	guarded, passed := sort(c.policy)
+	guarded, passed := byGuard(c.policy)
 	if a.json {
 		a.writeJSON(struct {
 			Listen     string   `json:"listen"`
@@ -177,10 +173,10 @@ func (a *app) announce(in *instance, log *slog.Logger, agents, operators net.Add
 		"auto": "reads pass, the rest is guarded by all arguments", "deny": "are denied"}[c.unmatched])
 }
 
-// sort tells the operations that are guarded from those that only pass.
-func sort(p *policy.Policy) (guarded, passed []string) {
+// byGuard tells the operations that are guarded from those that only pass.
+func byGuard(p *policy.Policy) (guarded, passed []string) {
 	for _, o := range p.Operations {
-		if o.Pattern == agentgw.Read || o.Pattern == agentgw.Unguarded {
+		if o.Reads() {
 			passed = append(passed, o.Name)
 		} else {
 			guarded = append(guarded, o.Name)

@@ -136,7 +136,7 @@ func (d *doctor) doors() {
 
 // policies: what they leave open, and what is probably not meant.
 func (d *doctor) policies() {
-	guarded, _ := sort(d.c.policy)
+	guarded, _ := byGuard(d.c.policy)
 	switch {
 	case len(guarded) == 0 && d.c.unmatched != "auto":
 		d.say(levelUnsafe, "policies", "agentgw policy suggest drafts one from your tools", "no operation is guarded: nothing is done at most once")

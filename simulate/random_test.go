@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"agentgw"
 	"agentgw/ledger"
 	"agentgw/policy"
@@ -39,6 +41,7 @@ operations:
 // doubt by what happened. Then no effect ever happens twice, no lock is passed by, no transition leaves a state that it may not leave, no
 // older value follows a newer one; and when all is calm again every call is executed or replayed.
 func TestRandomWorlds(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	p, err := policy.Load([]policy.Source{{Name: "random.yaml", Text: []byte(randomPolicy)}},
 		policy.Env{AllowAll: true, Upstreams: map[string]policy.UpstreamFacts{upstream: {IdempotencyHeader: true}}})
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"agentgw/internal/redistest"
 	"agentgw/ledger"
 	"agentgw/ledger/filestore"
@@ -29,6 +31,7 @@ func load(t *testing.T) []*simulate.Suite {
 }
 
 func TestCases(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	for _, s := range load(t) {
 		run(t, s, simulate.Options{})
 	}

@@ -10,10 +10,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,7 +29,6 @@ type notes struct {
 	mu      sync.Mutex
 	written []string
 	hold    chan struct{} // add_note waits for it, where it is set
-	asked   atomic.Int32  // calls of ask_first
 }
 
 func (n *notes) all() []string {
@@ -78,7 +75,7 @@ type mcpWorld struct {
 	handler http.Handler
 	url     string
 	seen    *seen // what the notes server got over HTTP
-	log     *bytes.Buffer
+	log     *lockedBuffer
 }
 
 // seen remembers requests.
@@ -123,7 +120,7 @@ type mcpSetup struct {
 
 func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	t.Helper()
-	w := &mcpWorld{notes: &notes{}, seen: &seen{}, log: &bytes.Buffer{}}
+	w := &mcpWorld{notes: &notes{}, seen: &seen{}, log: &lockedBuffer{}}
 	server := w.notes.server()
 	up := httptest.NewServer(w.seen.through(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: o.stateless})))
 	t.Cleanup(up.Close)
@@ -143,7 +140,7 @@ func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(&lockedWriter{w: io.MultiWriter(w.log, testLog{t})}, nil))
+	log := slog.New(slog.NewTextHandler(w.log, nil))
 	servers := gateway.NewMCP(gateway.MCPOptions{Upstreams: upstreams, Tools: o.tools, Policy: pol, Next: gateway.NewHTTP(o.tools, upstreams), Log: log})
 	t.Cleanup(servers.Close)
 	g := gateway.New(gateway.Options{Policy: pol, Ledger: ledger.New(memstore.New(memstore.Options{})), Sender: servers, MCP: servers, Tools: o.tools,
@@ -155,24 +152,22 @@ func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	return w
 }
 
-type lockedWriter struct {
+// lockedBuffer is a log that can be read while it is written.
+type lockedBuffer struct {
 	mu sync.Mutex
-	w  io.Writer
+	b  bytes.Buffer
 }
 
-func (l *lockedWriter) Write(b []byte) (int, error) {
+func (l *lockedBuffer) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	return l.b.Write(b)
 }
 
-type testLog struct{ t *testing.T }
-
-func (l testLog) Write(b []byte) (int, error) {
-	if os.Getenv("MCP_LOG") != "" {
-		os.Stderr.Write(b)
-	}
-	return len(b), nil
+func (w *mcpWorld) logged() string {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	return w.log.b.String()
 }
 
 // connect is an SDK client at a path of the gateway.

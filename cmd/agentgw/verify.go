@@ -29,7 +29,8 @@ type verifyCmd struct {
 func (verifyCmd) Help() string {
 	return `Runs this program as a gateway on your ledger, in front of a tool that counts what really happens, and lets everything go wrong: lost
 answers, kill -9, pauses, a ledger that is cut off. It works under a tenant of its own, never calls your tools, and what it leaves in the
-ledger expires within ten minutes. A file ledger must not be in use.
+ledger expires within ten minutes; a run that is interrupted may also leave doubts under that tenant, which effects list --tenant shows. A
+file ledger must not be in use.
 
 The exit code is 1 where an effect happened twice, did not happen, was refused without a reason, or is in doubt though it can be known.`
 }

@@ -27,6 +27,7 @@ func (g *Gateway) Watch(ctx context.Context, doubts func(map[string]int)) {
 				doubts(found)
 			}
 			g.probeDoubts(ctx)
+			_, _ = g.Recover(ctx) // what is still in the spool after a long outage; what cannot be written stays there
 		}
 		if g.Clock.Sleep(ctx, 5*time.Second) != nil {
 			return

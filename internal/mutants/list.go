@@ -25,7 +25,7 @@ const (
 	claim   = "ledger/claim.go"
 	settle  = "ledger/settle.go"
 	book    = "ledger/ledger.go"
-	holds   = "ledger/hold.go"
+	holds   = "ledger/budget.go"
 	oper    = "ledger/operator.go"
 	judge   = "policy/judge.go"
 	flow    = "gateway/gateway.go"

@@ -81,6 +81,12 @@ type Effect struct {
 	Doubted bool          // an earlier attempt under the same upstream key is in doubt: that this one fails settles nothing
 }
 
+// Stands reports whether an effect answers calls of its identity at time now of the store's clock: it is not free, nor a success whose
+// retention, tombstone included, is over. No effect does not stand.
+func (e *Effect) Stands(now time.Time) bool {
+	return e != nil && !e.State.Free() && (e.State != StateSucceeded || now.Before(e.Gone))
+}
+
 // Hold names a record that an effect's attempt holds elsewhere.
 type Hold struct {
 	Kind      byte // PartitionLock, PartitionCallerKey, PartitionLimit, PartitionNewer

@@ -150,7 +150,7 @@ func (t *try) examineElement(ctx context.Context, n *need) (bool, error) {
 			return false, err
 		}
 	}
-	if el == nil || el.State == agentgw.StateSucceeded && !t.m.Now.Before(el.Gone) || el.State.Free() {
+	if !el.Stands(t.m.Now) {
 		n.vacant = true
 		return true, nil
 	}

@@ -126,7 +126,7 @@ func (t *try) rememberKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if x == nil || x.Base != h.Base || x.State.Free() || x.State == agentgw.StateSucceeded && !t.m.Now.Before(x.Gone) {
+	if !x.Stands(t.m.Now) || x.Base != h.Base {
 		n.vacant = true
 		return nil
 	}

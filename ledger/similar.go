@@ -85,7 +85,7 @@ func decodeIndex(v []byte) ([]wording, error) {
 
 // rememberSimilar finds the earlier effects that this call, were it new, may mean again: worded alike, and still standing.
 func (t *try) rememberSimilar(ctx context.Context) error {
-	if !t.meaning() || t.Alike == nil || t.m.Own != nil && !t.m.Own.State.Free() && !(t.m.Own.State == agentgw.StateSucceeded && !t.m.Now.Before(t.m.Own.Gone)) {
+	if !t.meaning() || t.Alike == nil || t.m.Own.Stands(t.m.Now) {
 		return nil
 	}
 	others := slices.DeleteFunc(slices.Clone(t.index), func(w wording) bool {
@@ -101,7 +101,7 @@ func (t *try) rememberSimilar(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if x == nil || x.State.Free() || x.State == agentgw.StateSucceeded && !t.m.Now.Before(x.Gone) {
+		if !x.Stands(t.m.Now) {
 			continue
 		}
 		t.m.Similar = append(t.m.Similar, agentgw.Candidate{ID: x.ID, Text: w.Text, Differs: like.Differs, Score: like.Score})

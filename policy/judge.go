@@ -55,10 +55,7 @@ func another(op *agentgw.Operation, m *agentgw.Remembered) bool {
 // judgeOwn looks at the effect's own record only.
 func judgeOwn(op *agentgw.Operation, call *agentgw.Call, m *agentgw.Remembered) agentgw.Judgement {
 	e := m.Own
-	if e == nil || e.State.Free() {
-		return agentgw.Judgement{Verdict: agentgw.Executed}
-	}
-	if e.State == agentgw.StateSucceeded && !m.Now.Before(e.Gone) {
+	if !e.Stands(m.Now) {
 		return agentgw.Judgement{Verdict: agentgw.Executed}
 	}
 	if d := Differs(e.Fields, op.Fields, agentgw.RoleMatch); len(d) > 0 && !freed(op, call, m) {

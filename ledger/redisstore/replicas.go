@@ -42,8 +42,8 @@ func (s *Store) sendReplicated(ctx context.Context, cmds []once) {
 	all.Wait()
 }
 
-// sendAndWait sends commands to one primary. Claims that too few replicas have are marked; and those that were made before: WAIT speaks of
-// what its own connection wrote.
+// sendAndWait sends commands to one primary, and marks the claims that too few replicas have. That holds for one that was made before, too:
+// WAIT asks the replicas how far they are, and compares with how far the primary was when it ran the script.
 func (s *Store) sendAndWait(ctx context.Context, node *redis.Client, cmds []once) {
 	pipe := node.Pipeline()
 	for _, c := range cmds {
@@ -57,7 +57,7 @@ func (s *Store) sendAndWait(ctx context.Context, node *redis.Client, cmds []once
 		if !c.claim || c.Err() != nil || c.Val() == "" || c.Val()[0] == 'N' {
 			continue
 		}
-		if wait.Err() != nil || wait.Val() < int64(s.replicas) || c.Val()[0] == 'S' {
+		if wait.Err() != nil || wait.Val() < int64(s.replicas) {
 			c.short = fmt.Errorf("ledger %s: %d of %d replicas had the claim within %s: see INFO replication there, attach replicas, or ask for less (durability: local): %w",
 				s.name, wait.Val(), s.replicas, s.replicaTimeout, ledger.ErrUnreplicated)
 		}

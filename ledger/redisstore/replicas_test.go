@@ -13,7 +13,7 @@ import (
 
 func openReplicated(t *testing.T, url string, replicas int) *Store {
 	t.Helper()
-	s, err := Open(url, Options{Replicas: replicas, ReplicaTimeout: 200 * time.Millisecond, Window: testWindow})
+	s, err := Open(url, Options{Replicas: replicas, ReplicaTimeout: time.Second, Window: testWindow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +55,23 @@ func TestReplicated(t *testing.T) {
 	if err != nil || !strings.HasSuffix(held, "claim 1") {
 		t.Errorf("the replica has %q, %v", held, err)
 	}
+	// A replica that hangs has the claim of nobody; nor is another connection told otherwise.
+	if err := sentinels.Servers[1].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	hung := sent(4)
+	unreplicated(t, s, hung)
+	unreplicated(t, openReplicated(t, sentinels.URL, 1), hung)
+	if err := sentinels.Servers[1].Resume(); err != nil {
+		t.Fatal(err)
+	}
 	if err := sentinels.Cut(); err != nil {
 		t.Fatal(err)
 	}
 	unreplicated(t, s, sent(2))
 	again := sent(3)
 	unreplicated(t, s, again)
-	unreplicated(t, s, again) // sent again it is found written, which says nothing of the replicas
+	unreplicated(t, s, again) // nor when it is found written
 
 	settle := claim(1)
 	settle.Changes[0] = ledger.Change{Name: "e1", Want: first.Version, Value: []byte("done")}

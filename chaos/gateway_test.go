@@ -92,7 +92,7 @@ func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 func (p *process) launch() {
 	cmd := exec.Command(p.binary, "serve", "--config", "agentgw.yaml")
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.SysProcAttr = p.dir, childAttributes()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stderr = &bytes.Buffer{}

@@ -56,40 +56,41 @@ func (c *policyExplainCmd) Run(a *app) error {
 	}
 	call := &agentgw.Call{Tenant: cmp.Or(c.Tenant, tenantOf(conf)), Principal: principalOf(conf), Tool: c.Tool, Arguments: []byte(c.Args), IdempotencyKey: c.IdempotencyKey,
 		Context: agentgw.Context{Agent: c.Agent, Run: c.AgentRun, Task: c.Task}}
-	repair, decode := p.Reading(call)
-	args, _, err := canonicalize.ParseArguments(call.Arguments, repair, decode)
-	said := &policy.Explanation{}
-	if err == nil {
-		said, err = p.Explain(call, args)
-	} else {
-		err = fmt.Errorf("the arguments cannot be read: %w", err)
-	}
+	said, rejected := explain(p, call)
 	var now *decision
-	if err == nil && conf != nil {
+	if rejected == nil && conf != nil {
 		if now, err = c.ask(a, conf); err != nil {
 			return err
 		}
 	}
 	var near *policy.NearMiss
-	if err == nil && c.Near && said.Operation != "" {
+	if rejected == nil && c.Near && said.Operation != "" {
 		if near, err = c.nearest(a, call.Tenant, said); err != nil {
 			return err
 		}
 	}
 	if a.json {
-		if jsonErr := a.writeExplanation(said, now, near, err); jsonErr != nil {
-			return jsonErr
-		}
+		err = a.writeExplanation(said, now, near, rejected)
 	} else {
 		a.showExplanation(call.Tenant, said, now, near)
 	}
-	if err != nil && a.json {
+	switch {
+	case err != nil || rejected == nil:
+		return err
+	case a.json:
 		return &checkFailed{}
 	}
+	return &checkFailed{"rejected: " + rejected.Error()}
+}
+
+// explain reads a call as the gateway would. The error says why it would be rejected; what was found until then is said all the same.
+func explain(p *policy.Policy, call *agentgw.Call) (*policy.Explanation, error) {
+	repair, decode := p.Reading(call)
+	args, _, err := canonicalize.ParseArguments(call.Arguments, repair, decode)
 	if err != nil {
-		return &checkFailed{"rejected: " + err.Error()}
+		return &policy.Explanation{}, fmt.Errorf("the arguments cannot be read: %w", err)
 	}
-	return nil
+	return p.Explain(call, args)
 }
 
 const defaultTenant = "default"

@@ -107,7 +107,7 @@ func TestAutoPairs(t *testing.T) {
 		t.Errorf("the same pairs in another order: %s, not %s", got, same)
 	}
 	for _, other := range []string{`["a","b"]|["y","x"]`, `["a","b"]|["x"]`, `["a"]|["x"]`, `["a","b"]|[]`, `["a","b","a"]|["x","y","x"]`} {
-		v, n := other[:len(other)], ""
+		v, n := other, ""
 		for i := range other {
 			if other[i] == '|' {
 				v, n = other[:i], other[i+1:]

@@ -130,7 +130,7 @@ func (l *Ledger) Look(ctx context.Context, a Ask) (Finding, error) {
 
 // EntityVersion is the version of a transition's entity; it changes whenever a transition takes the entity, lets it go or moves it.
 func (l *Ledger) EntityVersion(ctx context.Context, op *agentgw.Operation) (uint64, error) {
-	replies, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Changes: []Change{{Name: nameEntity, Look: true}}})
+	replies, err := l.swap(ctx, look(op.ID.Partition, nameEntity))
 	if err != nil {
 		return 0, err
 	}

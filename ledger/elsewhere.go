@@ -29,7 +29,7 @@ func (n *need) reply(r Reply) {
 
 // reread looks again at a record that may or may not have become ours.
 func (t *try) reread(ctx context.Context, n *need) error {
-	replies, err := t.swap(ctx, Swap{Partition: n.Partition, Changes: []Change{{Name: n.name, Look: true}}})
+	replies, err := t.swap(ctx, look(n.Partition, n.name))
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (t *try) lookElsewhere(ctx context.Context, j agentgw.Judgement) (bool, err
 	t.looked = true
 	var swaps []Swap
 	for _, n := range t.needs {
-		swaps = append(swaps, Swap{Partition: n.Partition, Changes: []Change{{Name: n.name, Look: true}}})
+		swaps = append(swaps, look(n.Partition, n.name))
 	}
 	replies, err := t.swap(ctx, swaps...)
 	if err != nil {

@@ -45,6 +45,15 @@ func (l *Ledger) swap(ctx context.Context, swaps ...Swap) ([]Reply, error) {
 	return replies, firstError(replies)
 }
 
+// look is a swap that only reads.
+func look(p agentgw.Partition, names ...string) Swap {
+	s := Swap{Partition: p, Changes: make([]Change, len(names))}
+	for i, name := range names {
+		s.Changes[i] = Change{Name: name, Look: true}
+	}
+	return s
+}
+
 // firstError is what went wrong with any of several swaps. It says that nothing was applied only where that is true of all.
 func firstError(replies []Reply) (err error) {
 	some := false
@@ -97,7 +106,7 @@ func (t *try) finding(ctx context.Context, j agentgw.Judgement, err error) (Find
 // history is the success that a later one of the same effect stands over; without an answer where that is no longer kept.
 func (l *Ledger) history(ctx context.Context, own *agentgw.Effect, ordinal int) (*agentgw.Effect, error) {
 	name := historyName(own.ID, ordinal)
-	replies, err := l.swap(ctx, Swap{Partition: own.ID.Partition, Changes: []Change{{Name: name, Look: true}}})
+	replies, err := l.swap(ctx, look(own.ID.Partition, name))
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +237,7 @@ func (l *Ledger) behind(ctx context.Context, e, next *agentgw.Effect) (*agentgw.
 		return next, nil, nil
 	}
 	hist := historyName(e.ID, e.Ordinal-1)
-	replies, err := l.swap(ctx, Swap{Partition: e.ID.Partition, Changes: []Change{{Name: hist, Look: true}, {Name: nameEntity, Look: true}}})
+	replies, err := l.swap(ctx, look(e.ID.Partition, hist, nameEntity))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -259,7 +268,7 @@ func (l *Ledger) finish(ctx context.Context, e, after *agentgw.Effect, outcome a
 	for range maxTries {
 		looks := make([]Swap, len(e.Holds))
 		for i, h := range e.Holds {
-			looks[i] = Swap{Partition: h.Partition, Changes: []Change{{Name: holdName(h), Look: true}}}
+			looks[i] = look(h.Partition, holdName(h))
 		}
 		replies, err := l.swap(ctx, looks...)
 		if err != nil {
@@ -291,7 +300,7 @@ func (l *Ledger) finish(ctx context.Context, e, after *agentgw.Effect, outcome a
 // Get shows one effect; ErrNotFound.
 func (l *Ledger) Get(ctx context.Context, id agentgw.EffectID) (*agentgw.Effect, error) {
 	name := id.Record()
-	replies, err := l.swap(ctx, Swap{Partition: id.Partition, Changes: []Change{{Name: name, Look: true}, {Name: answerName(id), Look: true}}})
+	replies, err := l.swap(ctx, look(id.Partition, name, answerName(id)))
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ func (l *Ledger) openPage(ctx context.Context, cursor string, limit int) ([]*age
 	}
 	looks := make([]Swap, len(at))
 	for i, a := range at {
-		looks[i] = Swap{Partition: a.Partition, Changes: []Change{{Name: a.Name, Look: true}}}
+		looks[i] = look(a.Partition, a.Name)
 	}
 	replies, err := l.swap(ctx, looks...)
 	if err != nil {

@@ -225,19 +225,27 @@ func decodeEffect(p agentgw.Partition, r Record, now time.Time) (*agentgw.Effect
 		return nil, errTorn
 	}
 	for b := r.Value[1:]; len(b) > 0; {
-		tag := b[0]
-		n, k := binary.Uvarint(b[1:])
-		if k <= 0 || n > uint64(len(b)-1-k) {
-			return nil, errTorn
+		tag, v, rest, err := nextMember(b)
+		if err != nil {
+			return nil, err
 		}
-		v := b[1+k : 1+k+int(n)]
-		b = b[1+k+int(n):]
+		b = rest
 		if err := decodeMember(e, tag, v); err != nil {
 			return nil, err
 		}
 	}
 	fill(e)
 	return e, nil
+}
+
+// nextMember is the first member of packed ones.
+func nextMember(b []byte) (tag byte, v, rest []byte, err error) {
+	n, k := binary.Uvarint(b[1:])
+	if k <= 0 || n > uint64(len(b)-1-k) {
+		return 0, nil, nil, errTorn
+	}
+	end := 1 + k + int(n)
+	return b[0], b[1+k : end], b[end:], nil
 }
 
 func decodeMember(e *agentgw.Effect, tag byte, v []byte) (err error) {
@@ -433,13 +441,11 @@ func decodeAnswer(v []byte) (*agentgw.Answer, error) {
 	}
 	a := &agentgw.Answer{}
 	for len(b) > 0 {
-		tag := b[0]
-		n, k := binary.Uvarint(b[1:])
-		if k <= 0 || n > uint64(len(b)-1-k) {
-			return nil, errTorn
+		tag, v, rest, err := nextMember(b)
+		if err != nil {
+			return nil, err
 		}
-		v := b[1+k : 1+k+int(n)]
-		b = b[1+k+int(n):]
+		b = rest
 		switch tag {
 		case 1:
 			s, _ := binary.Uvarint(v)

@@ -78,7 +78,7 @@ func (t *try) freeLapsed(ctx context.Context) error {
 		delete(t.wants, t.ownName())
 	}
 	if !t.dry && t.transition() { // the entity's record changed with it
-		replies, err := t.swap(ctx, Swap{Partition: t.Op.ID.Partition, Changes: []Change{{Name: nameEntity, Look: true}}})
+		replies, err := t.swap(ctx, look(t.Op.ID.Partition, nameEntity))
 		if err != nil {
 			return err
 		}
@@ -158,13 +158,9 @@ func (t *try) readAll(ctx context.Context) error {
 	if t.Op.Rule.Tombstone > 0 {
 		names = append(names, t.answerName())
 	}
-	main := Swap{Partition: t.Op.ID.Partition}
-	for _, name := range names {
-		main.Changes = append(main.Changes, Change{Name: name, Look: true})
-	}
-	swaps := []Swap{main}
+	swaps := []Swap{look(t.Op.ID.Partition, names...)}
 	for _, n := range t.needs {
-		swaps = append(swaps, Swap{Partition: n.Partition, Changes: []Change{{Name: n.name, Look: true}}})
+		swaps = append(swaps, look(n.Partition, n.name))
 	}
 	replies, err := t.swap(ctx, swaps...)
 	if err != nil {

@@ -249,7 +249,7 @@ func (l *Ledger) conclude(ctx context.Context, e, next *agentgw.Effect, outcome 
 	}
 	var more []Change
 	if outcome == agentgw.Succeeded && (e.Entity != "" || e.Tomb > 0) {
-		replies, err := l.swap(ctx, Swap{Partition: e.ID.Partition, Changes: []Change{{Name: nameEntity, Look: true}, {Name: answerName(e.ID), Look: true}}})
+		replies, err := l.swap(ctx, look(e.ID.Partition, nameEntity, answerName(e.ID)))
 		if err != nil {
 			return nil, false, err
 		}

@@ -130,7 +130,7 @@ func verdictName(a, b agentgw.Digest) string {
 // Judged is the recorded verdict on an operation and an earlier effect of its partition; nil: nobody has judged them.
 func (l *Ledger) Judged(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID) (*Verdict, error) {
 	name := verdictName(op.ID.Key, earlier.Key)
-	replies, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Changes: []Change{{Name: name, Look: true}}})
+	replies, err := l.swap(ctx, look(op.ID.Partition, name))
 	if err != nil || replies[0].Records[0].Version == 0 {
 		return nil, err
 	}

@@ -23,13 +23,6 @@ func (c *labelled) counts() bool {
 	return c.SideEffect && c.Intent != "" && (c.Trust == "A" || c.Trust == "B" || c.Trust == "N")
 }
 
-// keyed is what a policy makes of a call.
-type keyed struct {
-	ID        string   `json:"id"`
-	Key       string   `json:"key"`
-	SimilarTo []string `json:"similar_to"`
-}
-
 type pair struct{ a, b string }
 
 func pairOf(a, b string) pair {

@@ -44,8 +44,8 @@ func (f *scriptedFlow) Begin(ctx context.Context, call *agentgw.Call) *agentgw.D
 	return f.Do(ctx, call).Decision
 }
 
-func (f *scriptedFlow) Renew(_ context.Context, tenant string, _ agentgw.EffectID, fence uint64) (*agentgw.Effect, error) {
-	return f.Complete(nil, tenant, agentgw.EffectID{}, fence, agentgw.Result{})
+func (f *scriptedFlow) Renew(ctx context.Context, tenant string, _ agentgw.EffectID, fence uint64) (*agentgw.Effect, error) {
+	return f.Complete(ctx, tenant, agentgw.EffectID{}, fence, agentgw.Result{})
 }
 
 func (f *scriptedFlow) Complete(_ context.Context, _ string, _ agentgw.EffectID, fence uint64, res agentgw.Result) (*agentgw.Effect, error) {

@@ -89,9 +89,10 @@ func (in *installation) breakThings() {
 		if targets[f.Target] == nil {
 			targets[f.Target] = &sync.Mutex{}
 		}
+		target := targets[f.Target]
 		all.Go(func() {
-			targets[f.Target].Lock()
-			defer targets[f.Target].Unlock()
+			target.Lock()
+			defer target.Unlock()
 			switch {
 			case f.Target == "tool":
 				in.tool.suffer(f)

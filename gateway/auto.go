@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"sync"
 
 	"agentgw"
@@ -45,9 +43,5 @@ func withRoute(args canonicalize.Value, r *agentgw.Request) canonicalize.Value {
 	text := func(s string) canonicalize.Value { return canonicalize.Value{Kind: canonicalize.String, Text: s} }
 	route := canonicalize.Value{Kind: canonicalize.List, Items: []canonicalize.Value{text(r.Method), text(r.Upstream), text(r.Path)}}
 	members := append([]canonicalize.Member{{Name: "@route", Value: route}}, args.Members...)
-	if len(args.Members) == 0 && len(r.Body) > 0 { // a body that could not be read is what it is, byte for byte
-		sum := sha256.Sum256(r.Body)
-		members = append(members, canonicalize.Member{Name: "@body", Value: text(hex.EncodeToString(sum[:]))})
-	}
 	return canonicalize.Value{Kind: canonicalize.Object, Members: members}
 }

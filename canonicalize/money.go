@@ -2,6 +2,7 @@ package canonicalize
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -88,6 +89,9 @@ func (t *moneyType) Canon(dst []byte, v Value, args Value) ([]byte, error) {
 // finish writes a decimal literal and its currency.
 func (t *moneyType) finish(dst []byte, literal, code string) ([]byte, error) {
 	if code == "" {
+		if field := t.sibling.String(); field != "" {
+			return nil, &Error{Reason: "names no currency", Remedy: "send it as " + strconv.Quote(field)}
+		}
 		return nil, &Error{Reason: "names no currency", Remedy: `declare money(JPY) or money(field), set defaults.currency, or send {"amount", "currency"}`}
 	}
 	digits, _ := currencyDigits(code)

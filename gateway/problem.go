@@ -165,7 +165,11 @@ func isProblem(d *agentgw.Decision) bool {
 
 // rejected is a refusal of what cannot be read.
 func rejected(format string, args ...any) *agentgw.Decision {
-	return &agentgw.Decision{Verdict: agentgw.Rejected, Detail: fmt.Sprintf(format, args...)}
+	text := fmt.Sprintf(format, args...)
+	if strings.HasSuffix(text, "?.") { // "did you mean tool?" ends the sentence itself
+		text = text[:len(text)-1]
+	}
+	return &agentgw.Decision{Verdict: agentgw.Rejected, Detail: text}
 }
 
 // mark writes the headers that every door's answer to a call carries.

@@ -48,7 +48,7 @@ type callContext struct {
 func (callCmd) Help() string {
 	return `Example:
 
-    agentgw call create_invoice '{"customer_id": "C-17", "month": "2026-11", "amount": "120.00"}'
+    agentgw call create_invoice '{"customer_id": "C-17", "month": "2026-11", "amount": "120.00", "currency": "EUR"}'
 
 The exit code is 0 where the call is done (now or before), 1 where it is refused, has failed, or is in doubt.`
 }

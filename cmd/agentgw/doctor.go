@@ -143,7 +143,7 @@ func (d *doctor) policies() {
 	case d.c.unmatched == "pass":
 		d.say(levelWarning, "unmatched", "write unmatched: reads, or auto", "calls that no policy matches are sent as often as they come")
 	default:
-		d.say(levelFine, "policies", "", "%d operations are guarded; others: %s", len(guarded), d.c.unmatched)
+		d.say(levelFine, "policies", "", "%s guarded; others: %s", count(len(guarded), "operation"), d.c.unmatched)
 	}
 	for _, f := range policy.Lint(d.c.policy) {
 		d.say(levelWarning, fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col), f.Remedy, "%s", f.Message)

@@ -53,9 +53,11 @@ func (c *initCmd) Run(a *app) error {
 	if a.json {
 		return a.writeJSON(map[string][]string{"wrote": files})
 	}
-	fmt.Fprint(a.stdout, `
-Next:
-  agentgw policy test policies/example_test.yaml    what the policy promises, in virtual time
+	fmt.Fprint(a.stdout, "\nNext:\n")
+	if filepath.Clean(c.Dir) != "." {
+		fmt.Fprintf(a.stdout, "  cd %s\n", c.Dir)
+	}
+	fmt.Fprint(a.stdout, `  agentgw policy test policies/example_test.yaml    what the policy promises, in virtual time
   agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": "C-17", "month": "2026-11", "amount": "120", "currency": "EUR"}'
   edit agentgw.yaml: where your business tool runs, and which tools agents may call
   agentgw serve

@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	chosen, err := parser.Parse(args)
 	if err != nil {
-		return a.fail(usage(fmt.Errorf("%w; `agentgw %s--help` shows how", err, helpFor(parser, args[0]))))
+		return a.fail(usage(fmt.Errorf("%w; `agentgw %s--help` shows how", err, helpFor(parser, args))))
 	}
 	a.json = c.JSON
 	return a.fail(chosen.Run(a))
@@ -89,12 +89,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 type exit int
 
-// helpFor is the command with a space behind it, "" where there is none of that name.
-func helpFor(parser *kong.Kong, command string) string {
-	if slices.ContainsFunc(parser.Model.Children, func(known *kong.Node) bool { return known.Name == command }) {
-		return command + " "
+// helpFor is the command that args begin with, and its sub-command, with a space behind each; "" where there is none of that name.
+func helpFor(parser *kong.Kong, args []string) string {
+	var command strings.Builder
+	node := parser.Model.Node
+	for _, arg := range args {
+		i := slices.IndexFunc(node.Children, func(known *kong.Node) bool { return known.Name == arg })
+		if i < 0 {
+			break
+		}
+		node = node.Children[i]
+		command.WriteString(arg + " ")
 	}
-	return ""
+	return command.String()
 }
 
 // fail turns an error into a message and an exit code.

@@ -32,7 +32,7 @@ type policyExplainCmd struct {
 func (policyExplainCmd) Help() string {
 	return `Example:
 
-    agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " c-17 ", "month": "2026-11", "amount": "120"}'
+    agentgw policy explain --policy policies/ --tool create_invoice --args '{"customer_id": " C-17 ", "month": "2026-11", "amount": "120", "currency": "EUR"}'
 
 With --config the ledger is asked as well: what it remembers, and what would be decided now. Nothing is sent.
 With --near, why a call is no duplicate: the earlier effect that shares most fields with it, and those that differ.

@@ -107,6 +107,9 @@ func (b *budget) count() (n int) {
 func (b *budget) reserve(e *agentgw.Effect, n int, limit *agentgw.Budget, now time.Time) ([]byte, bool, error) {
 	b.Per = limit.Per
 	b.trim(now)
+	for earlier := 1; earlier < e.Ordinal; earlier++ { // what a repeat stands over was done
+		b.settle(e.ID, e.Base+uint64(earlier), agentgw.Succeeded, now)
+	}
 	b.Reserved = slices.DeleteFunc(b.Reserved, func(r reservation) bool { return r.ID == e.ID })
 	if b.count()+n > limit.Count {
 		return nil, false, nil

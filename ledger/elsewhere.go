@@ -124,7 +124,7 @@ func (t *try) examineBudget(ctx context.Context, n *need) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if x != nil && turn(x) == r.Turn && x.State == agentgw.StateSucceeded {
+		if x != nil && turn(x) == r.Turn && (x.State == agentgw.StateSucceeded || x.State == agentgw.StateVoided) {
 			b.settle(r.ID, r.Turn, agentgw.Succeeded, t.m.Now)
 		} else if x == nil || turn(x) != r.Turn || x.State.Free() {
 			b.settle(r.ID, r.Turn, agentgw.Failed, t.m.Now)

@@ -263,6 +263,9 @@ func (g *Gateway) finish(ctx context.Context, p *plan, a *begun) Response {
 // respond completes a decision with how its attempt ended.
 func respond(d *agentgw.Decision, in *Incoming, res agentgw.Result) Response {
 	d.Outcome, d.NeverSent, d.Answer = res.Outcome, res.NeverSent, res.Answer
+	if d.NeverSent {
+		d.RetryAfter = time.Second // nothing happened: the same call may come again
+	}
 	if in == nil {
 		d.Detail = detailOf(d, res.Why)
 		return Response{Decision: d}

@@ -39,8 +39,9 @@ type config struct {
 	defaults   canonicalize.Defaults
 	upstreams  map[string]*gateway.Upstream
 	tools      map[string]*gateway.Tool
-	log        string // path, "stdout", or ""
-	model      *model // nil: wording is compared without one
+	own        []string // actions that callers do themselves
+	log        string   // path, "stdout", or ""
+	model      *model   // nil: wording is compared without one
 	principals gateway.Principals
 	operators  gateway.Principals
 
@@ -154,6 +155,11 @@ func (c *config) policyEnv() policy.Env {
 		env.Upstreams[name] = policy.UpstreamFacts{IdempotencyHeader: u.IdempotencyHeader != ""}
 		if u.MCP != nil {
 			env.Tools = nil // its tools are known when it is asked: any name may be one of them
+		}
+	}
+	for _, name := range c.own {
+		if env.Tools != nil {
+			env.Tools[name] = true
 		}
 	}
 	for name, t := range c.tools {

@@ -135,8 +135,27 @@ func (r *configReader) tools(n *yaml.Node) {
 	const example = "{create_invoice: {upstream: billing, path: /invoices}}"
 	for _, p := range r.Pairs(n, "tools", example) {
 		r.named(p, "a tool")
+		if r.ownAction(p) {
+			r.c.own = append(r.c.own, p.Name)
+			continue
+		}
 		r.c.tools[p.Name] = r.tool(p)
 	}
+}
+
+// ownAction reports whether the tool is declared with `upstream: none`: an action that callers do themselves, between begin and complete.
+// A policy may name it; it is not listed, and cannot be called.
+func (r *configReader) ownAction(p policy.Member) bool {
+	if p.Value.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i+1 < len(p.Value.Content); i += 2 {
+		if p.Value.Content[i].Value == "upstream" && p.Value.Content[i+1].Value == "none" {
+			r.Members(p.Value, "tool "+p.Name, "{upstream: none}", "upstream", "description")
+			return true
+		}
+	}
+	return false
 }
 
 var methods = []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead}

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -225,10 +224,4 @@ func response(status int, contentType string, body []byte) *http.Response {
 		h.Set("Content-Type", contentType)
 	}
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}
-}
-
-// sentError says whether an error leaves open that the message arrived.
-func sentError(err error) bool {
-	var s *SendError
-	return !errors.As(err, &s) || s.Sent
 }

@@ -217,7 +217,6 @@ func TestSuggestHostileNames(t *testing.T) {
 }
 
 func TestExplainCalls(t *testing.T) {
-	_, p := drafted(t, nil, nil, tool("post_note", "Post a note.", `"room":`+number+`,"content":`+text), tool("get_note", "Get a note.", `"id":`+text))
 	near := func(query map[string]string, earlier []map[string]string) (out []int) {
 		for i, e := range earlier {
 			if e["title"] == query["title"] && strings.HasPrefix(query["content"], e["content"]) {
@@ -226,7 +225,7 @@ func TestExplainCalls(t *testing.T) {
 		}
 		return out
 	}
-	_, p = drafted(t, nil, nil, tool("post_note", "Post.", `"content":`+text), tool("get_note", "Get a note.", `"id":`+text))
+	_, p := drafted(t, nil, nil, tool("post_note", "Post.", `"content":`+text), tool("get_note", "Get a note.", `"id":`+text))
 	var got []ExplainedCall
 	err := ExplainCalls(p, []ObservedCall{
 		{ID: "1", Tool: "post_note", Task: "t", Args: []byte(`{"content":"jam"}`)},

@@ -53,17 +53,6 @@ func (w *witness) count(mark string) int {
 	return w.happened[mark]
 }
 
-// total is how often anything happened.
-func (w *witness) total() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := 0
-	for _, more := range w.happened {
-		n += more
-	}
-	return n
-}
-
 // ServeHTTP does what it is asked, every time, whether or not the caller still waits.
 func (w *witness) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	w.begin(1)

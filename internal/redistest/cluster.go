@@ -195,6 +195,9 @@ func (c *Cluster) Move(slot int, to *Server) error {
 	if from == nil || from == to {
 		return fmt.Errorf("slot %d cannot move from %v to %v", slot, from, to)
 	}
+	if err := c.agree(); err != nil {
+		return err
+	}
 	if err := c.StartMove(slot, from, to); err != nil {
 		return err
 	}
@@ -221,6 +224,24 @@ func (c *Cluster) Move(slot int, to *Server) error {
 		}
 	}
 	return nil
+}
+
+// agree waits until all primaries have heard of the latest epoch. The new owner of a slot takes a later one; where it has not heard of
+// the old owner's, the slot is taken back, and each sends clients to the other.
+func (c *Cluster) agree() error {
+	return await("all nodes have heard of the latest epoch", func() (bool, error) {
+		epochs := map[string]bool{}
+		for _, s := range c.Servers {
+			info, err := s.Do("CLUSTER", "INFO")
+			if err != nil {
+				return false, err
+			}
+			_, rest, _ := strings.Cut(info, "cluster_current_epoch:")
+			epoch, _, _ := strings.Cut(rest, "\r\n")
+			epochs[epoch] = true
+		}
+		return len(epochs) == 1, nil
+	})
 }
 
 // MoveKey moves the slot of a key.

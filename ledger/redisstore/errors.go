@@ -43,7 +43,11 @@ func (s *Store) explain(err error) error {
 		if strings.Contains(replied.Error(), "The user executing the script can't") {
 			word = "NOPERM"
 		}
-		if remedy := remedies[word]; remedy != "" {
+		remedy := remedies[word]
+		if word == "MOVED" && s.cluster != nil {
+			remedy = "its nodes do not agree who serves a slot: try again, and see redis-cli --cluster check"
+		}
+		if remedy != "" {
 			return fmt.Errorf("ledger %s: %w: %s (%w)", s.name, err, remedy, ledger.ErrNotApplied)
 		}
 		return fmt.Errorf("ledger %s: %w (%w)", s.name, err, ledger.ErrNotApplied)

@@ -177,6 +177,20 @@ func (s *Sentinels) Cut() error {
 	})
 }
 
+// CaughtUp waits until the replica has all that the primary has written.
+func (s *Sentinels) CaughtUp() error {
+	primary, err := s.Primary()
+	if err != nil {
+		return err
+	}
+	return await("the replica has caught up", func() (bool, error) {
+		info, err := primary.Do("INFO", "replication")
+		_, rest, _ := strings.Cut(info, "master_repl_offset:")
+		offset, _, _ := strings.Cut(rest, "\r\n")
+		return offset != "" && strings.Contains(info, "state=online,offset="+offset+","), err
+	})
+}
+
 // Die kills the primary and waits until the replica serves as such. It returns what was the primary.
 func (s *Sentinels) Die() (*Server, error) {
 	old, err := s.Primary()

@@ -64,7 +64,9 @@ func sentinelLoses(sentinels *redistest.Sentinels) lossy {
 	return func(t *testing.T, write func(from int)) {
 		t.Helper()
 		write(0)
-		time.Sleep(200 * time.Millisecond)
+		if err := sentinels.CaughtUp(); err != nil {
+			t.Fatal(err)
+		}
 		if err := sentinels.Cut(); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +124,7 @@ func TestWhatAFailoverLosesIsWrittenBack(t *testing.T) {
 func TestAFailoverLoses(t *testing.T) {
 	sentinels := redistest.StartSentinel(t, 1)
 	a, b := gateways(t, sentinels.URL, Options{noHeal: true})
-	if again, waited := forgets(t, a, b, sentinelLoses(sentinels)); again != 10 || waited {
+	if again, waited := forgets(t, a, b, sentinelLoses(sentinels)); again < 10 || waited {
 		t.Errorf("%d of 10 lost claims were made again; waited: %v", again, waited)
 	}
 }
@@ -240,10 +242,9 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	sentinels := redistest.StartSentinel(t, 1)
 	a, b := gateways(t, sentinels.URL, Options{Window: testWindow})
 	r := applied(t, a, sent(1))
-	if _, err := sentinels.Servers[0].Do("WAIT", "1", "2000"); err != nil {
+	if err := sentinels.CaughtUp(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(100 * time.Millisecond)
 	if err := sentinels.Cut(); err != nil {
 		t.Fatal(err)
 	}

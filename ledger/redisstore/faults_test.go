@@ -454,7 +454,7 @@ func TestFailover(t *testing.T) {
 	sentinels := redistest.StartSentinel(t, 1)
 	s := open(t, sentinels.URL)
 	first := applied(t, s, claim(1))
-	if _, err := sentinels.Servers[0].Do("WAIT", "1", "2000"); err != nil {
+	if err := sentinels.CaughtUp(); err != nil {
 		t.Fatal(err)
 	}
 	if err := sentinels.Failover(); err != nil {

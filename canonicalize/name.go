@@ -26,7 +26,7 @@ func (nameType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 		return nil, err
 	}
 	name, ok := untilSettled(s, foldParty)
-	if !ok || name == "" {
+	if !ok || name == "" || len(name) > maxHuman { // what & and short signs stand for may be longer; its form must be readable, too
 		return nil, &Error{Reason: "is no name that can be read", Remedy: remedy}
 	}
 	return appendQuoted(dst, name), nil

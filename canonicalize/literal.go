@@ -130,7 +130,7 @@ func (p *parser) escape() (rune, *Error) {
 	return 0, &Error{Reason: "holds half of a surrogate pair", Remedy: `escape such a character as both halves, or send it as UTF-8`}
 }
 
-// unicode reads \uXXXX.
+// unicode reads the four hexadecimal digits of a \u escape.
 func (p *parser) unicode() (rune, bool) {
 	if len(p.s)-p.i < 6 || p.s[p.i] != '\\' || p.s[p.i+1] != 'u' {
 		return 0, false

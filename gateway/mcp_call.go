@@ -21,7 +21,7 @@ func (d *doors) callServer(m *mcpRequest, s *mcpServer) {
 	}
 	link.turn = turn{who: label(m.who), header: d.header(m.http), body: m.raw, emit: m.out.emit}
 	link.server = s
-	if call.Tool == callTool && d.offersCall(s) {
+	if call.Tool == callTool && d.offersCall(s, m.who) {
 		d.callNatively(m, s, call, link)
 		return
 	}

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
-// listServer is tools/list at the door of one server: its definitions, byte for byte, and callTool behind the last one where some of the
-// tools can be repeated or be similar.
+// listServer is tools/list at the door of one server: its definitions, byte for byte, without those that the principal may not use, and
+// callTool behind the last one where some of the others can be repeated or be similar.
 func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 	reply, err := s.exchange(m.http.Context(), turn{who: label(m.who), header: d.header(m.http), body: m.raw, emit: m.out.emit})
 	if err != nil {
@@ -21,23 +22,43 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 		return
 	}
 	d.mcp.learn(s, reply.result)
+	result, changed := d.usable(m.who, s, reply.result)
 	last := memberOf(reply.result, "nextCursor")
-	if (last == nil || string(last) == "null") && d.offersCall(s) {
-		m.out.answer(reply.status, reply.eventID, respondRPC(m.id, "result", appendTool(reply.result, callToolDefinition())))
+	if (last == nil || string(last) == "null") && d.offersCall(s, m.who) {
+		result, changed = appendTool(result, callToolDefinition()), true
+	}
+	if !changed {
+		m.out.answer(reply.status, reply.eventID, reply.body)
 		return
 	}
-	m.out.answer(reply.status, reply.eventID, reply.body)
+	m.out.answer(reply.status, reply.eventID, respondRPC(m.id, "result", result))
 }
 
-// offersCall reports whether some tool of a server can be repeated or be similar, and none has callTool's name.
-func (d *doors) offersCall(s *mcpServer) bool {
+// usable is a result of tools/list without the tools that a principal may not use. Where it may use all, it is the result as it came.
+func (d *doors) usable(who *Principal, s *mcpServer, result []byte) (usable []byte, changed bool) {
+	items, err := itemsOf(memberOf(result, "tools"))
+	if err != nil || len(who.Operations) == 0 {
+		return result, false
+	}
+	kept := slices.DeleteFunc(slices.Clone(items), func(raw []byte) bool {
+		var name string
+		return json.Unmarshal(memberOf(raw, "name"), &name) == nil && !d.mayUse(who, &Tool{Name: d.mcp.guardName(s, name)})
+	})
+	if len(kept) == len(items) {
+		return result, false
+	}
+	return setMember(result, "tools", slices.Concat([]byte("["), bytes.Join(kept, []byte(",")), []byte("]"))), true
+}
+
+// offersCall reports whether some tool of a server that a principal may use can be repeated or be similar, and none has callTool's name.
+func (d *doors) offersCall(s *mcpServer, who *Principal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tools[callTool] != nil {
 		return false
 	}
 	for _, t := range s.tools {
-		if d.repeats(t.tool) {
+		if d.mayUse(who, t.tool) && d.repeats(t.tool) {
 			return true
 		}
 	}

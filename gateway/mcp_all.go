@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -138,7 +139,7 @@ func (d *doors) toolNamed(name string) *Tool {
 // listAll are the definitions of all tools, each server's as they came but for a name that clashes.
 func (d *doors) listAll(m *mcpRequest) []json.RawMessage {
 	if d.mcp != nil {
-		d.mcp.refresh(m.http.Context())
+		d.mcp.Refresh(context.WithoutCancel(m.http.Context()))
 	}
 	list := []json.RawMessage{}
 	for _, t := range d.offered(m.who) {

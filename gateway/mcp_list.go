@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+
+	"agentgw/canonicalize"
 )
 
 // listServer is tools/list at the door of one server: its definitions, byte for byte, without those that the principal may not use, and
 // callTool behind the last one where some of the others can be repeated or be similar.
 func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
-	reply, err := s.exchange(m.http.Context(), turn{who: label(m.who), header: d.header(m.http), body: m.raw, emit: m.out.emit})
+	t := turn{who: label(m.who), header: d.header(m.http), body: m.raw, emit: m.out.emit}
+	reply, err := s.exchange(m.http.Context(), t)
 	if err != nil {
 		s.log.Warn("its tools cannot be listed", "error", err)
 		m.out.fail(m.id, http.StatusBadGateway, &rpcError{code: codeInternal, message: "The MCP server " + s.name + " does not answer. Try again later."})
@@ -21,10 +24,9 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 		m.out.show(m.id, reply)
 		return
 	}
-	d.mcp.learn(s, reply.result)
+	d.mcp.learnPage(m, s, t, reply.result)
 	result, changed := d.usable(m.who, s, reply.result)
-	last := memberOf(reply.result, "nextCursor")
-	if (last == nil || string(last) == "null") && d.offersCall(s, m.who) {
+	if nextCursor(reply.result) == nil && d.offersCall(s, m.who) {
 		result, changed = appendTool(result, callToolDefinition()), true
 	}
 	if !changed {
@@ -32,6 +34,21 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 		return
 	}
 	m.out.answer(reply.status, reply.eventID, respondRPC(m.id, "result", result))
+}
+
+// learnPage learns and reviews what a client was shown. The tools of a server that gives them in pages are asked for as a whole once, so
+// that there is something to compare pages with.
+func (m *MCP) learnPage(r *mcpRequest, s *mcpServer, t turn, result []byte) {
+	sums := m.learn(s, result)
+	cursor, _ := r.params.Member("cursor")
+	if cursor.Kind == canonicalize.Null && nextCursor(result) == nil {
+		m.review(s, sums, true)
+		return
+	}
+	if approved, err := m.Approvals.Of(s.name); approved == nil && err == nil && s.askable() {
+		m.listAs(r.http.Context(), s, t)
+	}
+	m.review(s, sums, false)
 }
 
 // usable is a result of tools/list without the tools that a principal may not use. Where it may use all, it is the result as it came.

@@ -20,6 +20,7 @@ type MCPOptions struct {
 	Policy    *policy.Policy       // decides under which name a tool is guarded
 	Next      Sender               // for all other tools
 	Log       *slog.Logger         // children's stderr, tools that are new or changed; nil: nowhere
+	Approvals *Approvals           // nil: what is seen first is approved, in this process only
 }
 
 // MCP knows the MCP servers and their tools. It is the Sender for them.
@@ -33,6 +34,9 @@ type MCP struct {
 func NewMCP(o MCPOptions) *MCP {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Approvals == nil {
+		o.Approvals = &Approvals{}
 	}
 	m := &MCP{MCPOptions: o, servers: map[string]*mcpServer{}}
 	for name, u := range o.Upstreams {

@@ -36,6 +36,8 @@ type mcpServer struct {
 
 	mu     sync.Mutex
 	tools  map[string]*remoteTool // by their names at the server
+	size   int                    // bytes of their definitions
+	full   bool                   // it offers more than that
 	listed time.Time              // when the gateway itself last asked for all of them
 }
 

@@ -9,10 +9,7 @@ import (
 	"time"
 )
 
-const (
-	surveyTimeout = 30 * time.Second
-	maxSurveyed   = 5000 // tools of one server
-)
+const surveyTimeout = 30 * time.Second
 
 // MCPTools asks an MCP server for the definitions of its tools (tools/list, all pages), as they came. No tool is called. It takes at most
 // 30 s; a list that cannot be had whole is an error.
@@ -39,7 +36,7 @@ func MCPTools(ctx context.Context, server *Upstream) ([]json.RawMessage, error) 
 		if next == nil {
 			return tools, nil
 		}
-		if len(tools) > maxSurveyed {
+		if len(tools) > maxTools {
 			break
 		}
 		cursor = next
@@ -65,10 +62,7 @@ func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page [][]byte
 	if page, err = itemsOf(memberOf(reply.result, "tools")); err != nil {
 		return nil, nil, errors.New("the result of tools/list has no list of tools")
 	}
-	if next = memberOf(reply.result, "nextCursor"); string(next) == "null" {
-		next = nil
-	}
-	return page, next, nil
+	return page, nextCursor(reply.result), nil
 }
 
 // leave ends the session with the server, where there is one. Whether the server hears of it does not matter.

@@ -1,10 +1,11 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ const (
 	maxSchema  = 256 << 10        // a longer definition of a tool is shown as it came, but its schema is not read
 	relistable = 10 * time.Second // a server is asked for an unknown tool at most so often
 	maxPages   = 100
+	maxTools   = 10_000 // of one server: what it offers beyond them, or beyond maxMessage bytes, is passed on and guarded, and not remembered
 )
 
 // remoteTool is a tool of an MCP server.
@@ -25,8 +27,8 @@ type remoteTool struct {
 	server *mcpServer
 	name   string // at the server
 	raw    []byte // its definition as it came
-	sum    [sha256.Size]byte
-	tool   *Tool // under the name by which it is guarded
+	sum    string // SHA-256 of its definition
+	tool   *Tool  // under the name by which it is guarded
 }
 
 // toolNames finds remote tools by the names under which they are guarded, and by their plain names where only one has it.
@@ -87,12 +89,13 @@ func (m *MCP) guardName(s *mcpServer, tool string) string {
 
 func guarded(p *policy.Policy, tool string) bool { return p != nil && len(guardsOf(p, tool)) > 0 }
 
-// learn remembers the tools of a result of tools/list.
-func (m *MCP) learn(s *mcpServer, result []byte) {
+// learn remembers the tools of a result of tools/list, and returns their sums; nil where it is no such result.
+func (m *MCP) learn(s *mcpServer, result []byte) ToolSums {
 	items, err := itemsOf(memberOf(result, "tools"))
 	if err != nil {
-		return
+		return nil
 	}
+	sums := ToolSums{}
 	for _, raw := range items {
 		var def struct {
 			Name        string          `json:"name"`
@@ -105,34 +108,53 @@ func (m *MCP) learn(s *mcpServer, result []byte) {
 		if json.Unmarshal(raw, &def) != nil || def.Name == "" {
 			continue
 		}
+		if old := s.tool(def.Name); old != nil && bytes.Equal(old.raw, raw) {
+			sums.add(def.Name, old.sum)
+			continue
+		}
 		if len(raw) > maxSchema {
 			def.InputSchema = nil
 		}
-		t := &remoteTool{server: s, name: def.Name, raw: slices.Clone(raw), sum: sha256.Sum256(raw)}
+		t := &remoteTool{server: s, name: def.Name, raw: slices.Clone(raw), sum: toolSum(raw)}
 		t.tool = &Tool{Name: m.guardName(s, def.Name), Upstream: s.name, Description: def.Description,
 			Input: slices.Clone(def.InputSchema), ReadOnly: def.Annotations.ReadOnly, remote: def.Name}
 		m.remember(t)
+		sums.add(t.name, t.sum)
 	}
+	return sums
 }
 
-// remember keeps a tool and says where it is not the one it was: whoever approved it approved other words.
+// remember keeps a tool that is new, or not as it was. A server that has no end of tools must not take all memory.
 func (m *MCP) remember(t *remoteTool) {
 	s := t.server
 	s.mu.Lock()
 	old := s.tools[t.name]
-	s.tools[t.name] = t
-	s.mu.Unlock()
-	sum := hex.EncodeToString(t.sum[:8])
-	switch {
-	case old == nil || old.raw == nil:
-		s.log.Info("tool", "tool", t.name, "guarded_as", t.tool.Name, "read_only", t.tool.ReadOnly, "sha256", sum)
-	case old.sum != t.sum:
-		s.log.Warn("A TOOL HAS CHANGED since it was first seen: look at its description before agents go on using it", "tool", t.name,
-			"sha256", sum, "was", hex.EncodeToString(old.sum[:8]))
-	default:
-		return
+	size := s.size + len(t.raw)
+	if old != nil {
+		size -= len(old.raw)
 	}
-	m.names.add(t)
+	fits := size <= maxMessage && (old != nil || len(s.tools) < maxTools)
+	first := !fits && !s.full
+	if fits {
+		s.tools[t.name], s.size = t, size
+	} else {
+		s.full = true
+	}
+	s.mu.Unlock()
+	if first {
+		s.log.Warn("it offers more tools than are remembered: the others are guarded as tools that may do anything", "tools", maxTools, "bytes", maxMessage)
+	}
+	if fits {
+		s.log.Info("tool", "tool", t.name, "guarded_as", t.tool.Name, "read_only", t.tool.ReadOnly, "sha256", t.sum)
+		m.names.add(t)
+	}
+}
+
+// tool is a known tool, nil where it is not known.
+func (s *mcpServer) tool(name string) *remoteTool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools[name]
 }
 
 // tools are the known tools of all servers, by server and name.
@@ -152,34 +174,15 @@ func (m *MCP) tools() (all []*Tool) {
 }
 
 // definition is a tool's definition as it came.
-func (s *mcpServer) definition(tool string) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.tools[tool].raw
-}
+func (s *mcpServer) definition(tool string) []byte { return s.tool(tool).raw }
 
 // toolAt is the tool of a server, asked for through the caller's own session where it is not known yet. One that the server does not
 // list is guarded as well: as a tool that may do anything.
 func (m *MCP) toolAt(ctx context.Context, s *mcpServer, name string, t turn) *Tool {
-	s.mu.Lock()
-	known := s.tools[name]
-	fresh := time.Since(s.listed) < relistable
-	if known == nil && !fresh {
-		s.listed = time.Now()
-	}
-	s.mu.Unlock()
-	if known == nil && !fresh {
-		m.list(ctx, s, func(ctx context.Context, message []byte) (*mcpReply, error) {
-			t := turn{who: t.who, header: t.header.Clone(), body: message}
-			t.header.Del("Mcp-Name")
-			if t.header.Get("Mcp-Method") != "" {
-				t.header.Set("Mcp-Method", "tools/list")
-			}
-			return s.exchange(ctx, t)
-		}, t.body)
-		s.mu.Lock()
-		known = s.tools[name]
-		s.mu.Unlock()
+	known := s.tool(name)
+	if known == nil && s.askable() {
+		m.listAs(ctx, s, t)
+		known = s.tool(name)
 	}
 	if known == nil {
 		return &Tool{Name: m.guardName(s, name), Upstream: s.name, remote: name}
@@ -187,11 +190,24 @@ func (m *MCP) toolAt(ctx context.Context, s *mcpServer, name string, t turn) *To
 	return known.tool
 }
 
-// list asks for all pages of tools/list and learns them. like is a message whose protocol _meta is used for the requests; nil for none.
+// listAs asks for all tools through the session of a caller's request.
+func (m *MCP) listAs(ctx context.Context, s *mcpServer, like turn) error {
+	return m.list(context.WithoutCancel(ctx), s, func(ctx context.Context, message []byte) (*mcpReply, error) {
+		t := turn{who: like.who, header: like.header.Clone(), body: message}
+		t.header.Del("Mcp-Name")
+		if t.header.Get("Mcp-Method") != "" {
+			t.header.Set("Mcp-Method", "tools/list")
+		}
+		return s.exchange(ctx, t)
+	}, like.body)
+}
+
+// list asks for all pages of tools/list, learns them and reviews them. like is a message whose protocol _meta is used for the requests;
+// nil for none.
 func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Context, message []byte) (*mcpReply, error), like []byte) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
 	defer cancel()
-	cursor := []byte(nil)
+	cursor, sums := []byte(nil), ToolSums{}
 	for range maxPages {
 		params := []byte("{}")
 		if meta := protocolMeta(memberOf(memberOf(like, "params"), "_meta")); meta != nil {
@@ -205,16 +221,35 @@ func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Conte
 		if err != nil {
 			return err
 		}
-		m.learn(s, reply.result)
-		if cursor = memberOf(reply.result, "nextCursor"); cursor == nil || string(cursor) == "null" {
+		page := m.learn(s, reply.result)
+		if page == nil {
+			return fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
+		}
+		for tool, sum := range page {
+			sums.add(tool, sum)
+		}
+		if cursor = nextCursor(reply.result); cursor == nil {
+			m.review(s, sums, true)
+			return nil
+		}
+		if len(sums) > maxTools {
 			break
 		}
+	}
+	m.review(s, sums, false)
+	return errors.New("its list of tools has no end")
+}
+
+// nextCursor is where the page behind a result begins; nil where it is the last.
+func nextCursor(result []byte) []byte {
+	if next := memberOf(result, "nextCursor"); string(next) != "null" {
+		return next
 	}
 	return nil
 }
 
-// refresh asks every server for its tools through the gateway's own connections.
-func (m *MCP) refresh(ctx context.Context) {
+// Refresh asks every server for its tools through the gateway's own connections. What is not as it was approved is raised.
+func (m *MCP) Refresh(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range m.servers {
 		all.Go(func() {
@@ -233,7 +268,7 @@ func (m *MCP) find(name string) *Tool {
 	}
 	t := m.known(name)
 	if t == nil && m.askable() {
-		m.refresh(context.Background())
+		m.Refresh(context.Background())
 		t = m.known(name)
 	}
 	if t == nil {
@@ -249,10 +284,7 @@ func (m *MCP) known(name string) *remoteTool {
 	}
 	for _, s := range m.servers {
 		if plain, ok := strings.CutPrefix(name, s.name+"_"); ok {
-			s.mu.Lock()
-			t := s.tools[plain]
-			s.mu.Unlock()
-			if t != nil {
+			if t := s.tool(plain); t != nil {
 				return t
 			}
 		}
@@ -263,11 +295,18 @@ func (m *MCP) known(name string) *remoteTool {
 // askable reports whether some server was not asked for a while, and counts that as asking.
 func (m *MCP) askable() (yes bool) {
 	for _, s := range m.servers {
-		s.mu.Lock()
-		if time.Since(s.listed) >= relistable {
-			s.listed, yes = time.Now(), true
-		}
-		s.mu.Unlock()
+		yes = s.askable() || yes
 	}
 	return yes
+}
+
+// askable reports whether a server was not asked for all its tools for a while, and counts that as asking.
+func (s *mcpServer) askable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.listed) < relistable {
+		return false
+	}
+	s.listed = time.Now()
+	return true
 }

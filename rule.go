@@ -36,6 +36,9 @@ const (
 	DoubtProbe = "probe"
 	DoubtRetry = "retry"
 
+	DurabilityLocal      = "local"
+	DurabilityReplicated = "replicated"
+
 	KeepAnswer  = "answer"
 	KeepNothing = "nothing"
 )
@@ -57,6 +60,7 @@ type Rule struct {
 	Attempts        *Budget // sends of one effect
 	Limit           *Budget // effects of the operation
 	Keep            string
+	Durability      string        // replicated: a replica has the claim before anything is sent; local: as the ledger has it of all claims
 	Judge           bool          // a model may answer `similar` for the caller
 	Timeout         time.Duration // 0: the upstream's
 	MaxAnswer       int64         // bytes

@@ -189,19 +189,24 @@ func historyName(id agentgw.EffectID, ordinal int) string {
 
 func (t *try) transition() bool { return t.Op.Entity != "" }
 
+// claiming is a swap on the strength of which something is sent.
+func (t *try) claiming(p agentgw.Partition, changes ...Change) Swap {
+	return Swap{Partition: p, Stamp: t.random(), Claim: true, Replicated: t.Op.Rule.Durability == agentgw.DurabilityReplicated, Changes: changes}
+}
+
 // claimMain swaps the effect's own records, and sends the caller's key along. Not applied: the memory is what is there instead.
 func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) {
 	e := claimNext(t.m.Own, t.Op, t.Call, j.Way, j.Repeat, t.random(), len(t.needs) > 0)
 	for _, n := range t.needs {
 		e.Holds = append(e.Holds, n.Hold)
 	}
-	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Claim: true, Changes: t.mainChanges(&e, j.Way)}}
+	swaps := []Swap{t.claiming(t.Op.ID.Partition, t.mainChanges(&e, j.Way)...)}
 	key := t.keyNeed()
 	if key != nil && !(key.found.Version != 0 && !key.mine) {
 		if v, ok, err := key.take(&e, t.m.Now); err != nil {
 			return false, err
 		} else if ok {
-			swaps = append(swaps, Swap{Partition: key.Partition, Stamp: t.random(), Claim: true, Changes: []Change{{Name: key.name, Want: key.found.Version, Value: v}}})
+			swaps = append(swaps, t.claiming(key.Partition, Change{Name: key.name, Want: key.found.Version, Value: v}))
 		}
 	}
 	replies, err := t.swapSurely(ctx, swaps)
@@ -300,8 +305,7 @@ func (t *try) launch(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("launch from %s", t.e.State)
 	}
-	swaps := []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Claim: true, Changes: []Change{
-		{Name: t.ownName(), Want: t.e.Version, Value: encodeEffect(&next), Open: indexed(&next)}}}}
+	swaps := []Swap{t.claiming(t.Op.ID.Partition, Change{Name: t.ownName(), Want: t.e.Version, Value: encodeEffect(&next), Open: indexed(&next)})}
 	replies, err := t.swapSurely(ctx, swaps)
 	if err != nil {
 		return false, t.unsure(ctx, err, swaps)

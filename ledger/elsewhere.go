@@ -67,7 +67,7 @@ func (t *try) takeNeeds(ctx context.Context) (bool, error) {
 					return false, err
 				}
 			}
-			swaps = append(swaps, Swap{Partition: n.Partition, Stamp: t.random(), Claim: true, Changes: []Change{{Name: n.name, Want: n.found.Version, Value: v}}})
+			swaps = append(swaps, t.claiming(n.Partition, Change{Name: n.name, Want: n.found.Version, Value: v}))
 			asked = append(asked, n)
 		}
 		if !free || len(swaps) == 0 {

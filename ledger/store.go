@@ -47,8 +47,9 @@ type Swap struct {
 	Stamp     uint64 // random, not zero where something is written: names this attempt to write, and never another
 	// Claim: what follows is sent on the strength of this swap. A store that may have forgotten what was there before refuses it, and one
 	// whose records have to be replicated says that it was applied when the replicas have it, else ErrUnreplicated.
-	Claim   bool
-	Changes []Change
+	Claim      bool
+	Replicated bool // a claim that a replica must have, also where the store asks for none; a store without replicas refuses it
+	Changes    []Change
 }
 
 // Check says what is wrong with a swap; stores refuse such a one, with ErrNotApplied.
@@ -70,6 +71,14 @@ func (s *Swap) Check() error {
 		}
 	}
 	return nil
+}
+
+// CheckAlone is Check for a store that has no replicas.
+func (s *Swap) CheckAlone() error {
+	if s.Claim && s.Replicated {
+		return fmt.Errorf("a replica must have this claim, and this ledger has none: choose a Redis with a replica, or ask for less (durability: local): %w", ErrNotApplied)
+	}
+	return s.Check()
 }
 
 // plain reports whether name is short printable ASCII without the characters that stores use between names.

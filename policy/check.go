@@ -69,6 +69,9 @@ func (o *operationReader) checkOverwrite() {
 			}
 		}
 	}
+	if n := o.nodes["durability"]; n != nil && o.nodes["newer"] == nil && o.nodes["lock"] == nil {
+		o.fault(n, "leave it out", "durability has no effect on an overwrite without newer or lock: nothing is claimed")
+	}
 	if n := o.nodes["newer"]; n != nil && o.nodes["key"] == nil {
 		o.fault(n, "declare key: {id: id}", "newer needs a key: what is the value newer of?")
 	}

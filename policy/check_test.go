@@ -54,6 +54,9 @@ func TestChecks(t *testing.T) {
 		{name: "meaning that must match", refused: `a: {tools: [a], key: {x: id}, must_match: {y: meaning}}`, want: "meaning belongs in key", fine: `a: {tools: [a], key: {x: id, y: meaning}}`},
 		{name: "a key for what is not guarded", refused: `a: {tools: [a], pattern: read, key: {x: id}}`, want: "key has no effect with pattern read", fine: `a: {tools: [a], pattern: read, timeout: 3s}`},
 		{name: "a lifetime for what is not guarded", refused: `a: {tools: [a], pattern: unguarded, ttl: 1h}`, want: "ttl has no effect with pattern unguarded; leave it out, or choose pattern once, transition or overwrite", fine: `a: {tools: [a], pattern: unguarded, when: "true"}`},
+		{name: "replicas of a ledger that has none", env: policy.Env{Unreplicated: "memory:"}, refused: `a: {tools: [a], key: {x: id}, durability: replicated}`, want: "4:45: durability: the ledger memory: has no replicas", fine: `a: {tools: [a], key: {x: id}, durability: local}`},
+		{name: "less durability than of all", env: policy.Env{Replicated: true}, refused: `a: {tools: [a], key: {x: id}, durability: local}`, want: "4:45: durability: the configuration has all claims replicated", fine: `a: {tools: [a], key: {x: id}, durability: replicated}`},
+		{name: "replicas of what is not claimed", refused: `a: {tools: [a], pattern: overwrite, key: {x: id}, durability: replicated}`, want: "durability has no effect on an overwrite without newer or lock", fine: `a: {tools: [a], pattern: overwrite, key: {x: id}, lock: {x: id}, durability: replicated}`},
 		{name: "repeats of an overwrite", refused: `a: {tools: [a], pattern: overwrite, repeat: never}`, want: "repeat has no effect with pattern overwrite", fine: `a: {tools: [a], pattern: overwrite, key: {x: id}, lock: {x: id}}`},
 		{name: "overwriting an email", refused: `a: {tools: [a], pattern: overwrite, side_effects: [log, email]}`, want: "4:59: an overwrite repeats freely, and email must not happen twice", fine: `a: {tools: [a], pattern: overwrite, side_effects: [log]}`},
 		{name: "overwriting a payment, in other letters", refused: `a: {tools: [a], pattern: overwrite, side_effects: [Payments]}`, want: "Payments must not happen twice", fine: `a: {tools: [a], key: {x: id}, side_effects: [payment]}`},
@@ -124,7 +127,7 @@ func TestChecks(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	p := mustLoad(t, "a: {tools: [a], key: {x: id}}\nb: {tools: [b], pattern: transition, entity: {order: {x: id, y: code}}, from: any, to: approved}")
 	want := agentgw.Rule{Name: "a", Pattern: agentgw.Once, TTL: 24 * time.Hour, Lease: time.Minute, Repeat: "token", IdempotencyKey: "check",
-		Missing: "reject", OnIndeterminate: "block", Scope: "tenant", Keep: "answer", MaxAnswer: 4 << 20}
+		Missing: "reject", OnIndeterminate: "block", Scope: "tenant", Keep: "answer", Durability: "local", MaxAnswer: 4 << 20}
 	if got := p.Operation("a").Rule; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}

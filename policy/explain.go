@@ -138,6 +138,9 @@ func (o *Operation) ruleLine() string {
 	if len(o.Spec.Lock) > 0 {
 		add("one at a time per %s", o.Spec.Lock[0].Name)
 	}
+	if o.Durability == agentgw.DurabilityReplicated {
+		add("a replica has the claim first")
+	}
 	if o.Attempts != nil {
 		add("at most %d sends per %s", o.Attempts.Count, formatDuration(o.Attempts.Per))
 	}

@@ -15,11 +15,13 @@ import (
 
 // Env is what a policy is read against. The zero Env knows of no tools and upstreams and does not check their names.
 type Env struct {
-	Defaults  canonicalize.Defaults
-	Upstreams map[string]UpstreamFacts // by name; nil: not known
-	Tools     map[string]bool          // names of all tools; nil: not known
-	Routes    map[string]Route         // a tool's own route, where it is known (POST where it names no method): calling by name and by route are one thing
-	AllowAll  bool                     // names are not checked, and an unknown upstream may have an idempotency_header: lint and tests
+	Defaults     canonicalize.Defaults
+	Upstreams    map[string]UpstreamFacts // by name; nil: not known
+	Tools        map[string]bool          // names of all tools; nil: not known
+	Routes       map[string]Route         // a tool's own route, where it is known (POST where it names no method): calling by name and by route are one thing
+	Replicated   bool                     // the configuration has all claims replicated
+	Unreplicated string                   // a ledger without replicas, as it stands in messages; "": it may have some
+	AllowAll     bool                     // names are not checked, and an unknown upstream may have an idempotency_header: lint and tests
 }
 
 // UpstreamFacts is what policies depend on of an upstream.

@@ -75,6 +75,7 @@ func operationMembers() []member {
 		{"probe", "How a doubt is settled: a tool is asked, not before after, and two expressions say what its answer means.", probeSchema, effects, (*operationReader).readProbe},
 		{"attempts", "How often one effect may be sent: {count: 3, per: 10m}.", budgetSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Attempts = o.budget(n, "attempts", 1000) }},
 		{"limit", "How many effects of the operation there may be: {count: 100, per: 1d}; by: a budget for each value of these fields.", limitSchema, effects, func(o *operationReader, n *yaml.Node) { o.op.Limit = o.budget(n, "limit", 1e6) }},
+		{"durability", "Whether a replica of the ledger must have the claim before anything is sent, else unavailable. Default: as the configuration says of all operations; one may only ask for more.", enumOf("local", "replicated"), keyed, (*operationReader).readDurability},
 		{"timeout", "How long to wait for the tool's answer. Default: the upstream's.", durationType, everyPattern, span(func(r *agentgw.Rule) *time.Duration { return &r.Timeout }, "timeout", time.Millisecond, 24*time.Hour)},
 		{"max_answer", "The largest answer that is kept, as 4MiB.", sizeType, everyPattern, (*operationReader).readMaxAnswer},
 		{"keep", "Whether the answer is kept for duplicates, or only the decision.", enumOf("answer", "nothing"), effects, words(func(r *agentgw.Rule) *string { return &r.Keep }, "keep", "answer", "nothing")},
@@ -282,6 +283,17 @@ func (o *operationReader) readState(n *yaml.Node) {
 
 func (o *operationReader) readWhen(n *yaml.Node) {
 	o.op.when = o.expression(n, "when", cel.BoolType, sight{fields: o.fieldNames()})
+}
+
+// readDurability: an operation asks for more than the configuration does of all, not for less, and not for what the ledger cannot do.
+func (o *operationReader) readDurability(n *yaml.Node) {
+	o.op.Durability = o.word(n, "durability", agentgw.DurabilityLocal, agentgw.DurabilityLocal, agentgw.DurabilityReplicated)
+	switch replicated := o.op.Durability == agentgw.DurabilityReplicated; {
+	case replicated && o.env.Unreplicated != "":
+		o.fault(n, "leave it out, or choose a Redis with a replica", "durability: the ledger %s has no replicas", o.env.Unreplicated)
+	case !replicated && o.env.Replicated:
+		o.fault(n, "leave it out, or ask for less there and for replicated where it is needed", "durability: the configuration has all claims replicated, and an operation cannot ask for less")
+	}
 }
 
 func (o *operationReader) readMaxAnswer(n *yaml.Node) {

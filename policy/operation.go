@@ -37,7 +37,7 @@ func (r *reader) operation(p pair, entities map[string]*EntityType, known []stri
 	o.op = &Operation{Place: r.mark(p.key).String(), Rule: agentgw.Rule{
 		Name: p.name, Pattern: agentgw.Once, TTL: defaultTTL, Lease: defaultLease, Repeat: agentgw.RepeatToken,
 		IdempotencyKey: agentgw.KeyCheck, Missing: agentgw.MissingReject, OnIndeterminate: agentgw.DoubtBlock,
-		Scope: agentgw.ScopeTenant, Keep: agentgw.KeepAnswer, MaxAnswer: defaultMaxAnswer,
+		Scope: agentgw.ScopeTenant, Keep: agentgw.KeepAnswer, Durability: agentgw.DurabilityLocal, MaxAnswer: defaultMaxAnswer,
 	}}
 	o.op.marks = map[string]mark{"": r.mark(p.key)}
 	o.nodes = r.members(p.value, "operation "+p.name, "{tools: [create_invoice], key: {order: id}}", memberNames()...)

@@ -48,7 +48,7 @@ type world struct {
 
 func newWorld(c *testCase, m manner) *world {
 	w := &world{testCase: c, timeline: newTimeline(), manner: m, rules: c.policy, named: map[string]*run{}}
-	w.store = memstore.New(memstore.Options{Now: func() time.Time { return w.now }})
+	w.store = memstore.New(memstore.Options{Replicas: true, Now: func() time.Time { return w.now }})
 	w.upstream = upstreamState{done: map[string]*script{}, reads: c.answers}
 	return w
 }

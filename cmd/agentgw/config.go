@@ -150,7 +150,10 @@ func (r *configReader) withPolicies() error {
 
 // policyEnv is what policies may refer to.
 func (c *config) policyEnv() policy.Env {
-	env := policy.Env{Defaults: c.defaults, Upstreams: map[string]policy.UpstreamFacts{}, Tools: map[string]bool{}, Routes: map[string]policy.Route{}}
+	env := policy.Env{Defaults: c.defaults, Replicated: c.redis.Replicas > 0, Upstreams: map[string]policy.UpstreamFacts{}, Tools: map[string]bool{}, Routes: map[string]policy.Route{}}
+	if !c.hasReplicas() {
+		env.Unreplicated = shownLedger(c.ledger)
+	}
 	for name, u := range c.upstreams {
 		env.Upstreams[name] = policy.UpstreamFacts{IdempotencyHeader: u.IdempotencyHeader != ""}
 		if u.MCP != nil {
@@ -177,11 +180,14 @@ func (r *configReader) durability(n *yaml.Node) {
 	if r.Word(n, "durability", "local", "local", "replicated") == "local" {
 		return
 	}
-	if !strings.HasPrefix(r.c.ledger, "redis") {
+	if !r.c.hasReplicas() {
 		r.Fault(n, "write durability: local, or choose a Redis with a replica", "durability: the ledger %s has no replicas", shownLedger(r.c.ledger))
 	}
 	r.c.redis.Replicas = 1
 }
+
+// hasReplicas reports whether the ledger is of a kind that can have replicas.
+func (c *config) hasReplicas() bool { return strings.HasPrefix(c.ledger, "redis") }
 
 // onFailover says whether claims wait, after the primary changed, until the gateways have written back what they know.
 func (r *configReader) onFailover(n *yaml.Node) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"agentgw"
 	"agentgw/ledger/redisstore"
 )
 
@@ -120,19 +121,33 @@ func (d *doctor) persistence(f redisstore.Facts) {
 
 func (d *doctor) replicas(f redisstore.Facts) {
 	about := "redis " + f.Addr
+	attach := "give it a replica: redis-server --replicaof " + strings.Replace(f.Addr, ":", " ", 1)
+	if asking := d.replicated(); f.Replicas == 0 && d.c.redis.Replicas == 0 && len(asking) > 0 {
+		d.say(levelUnsafe, about, attach, "durability: replicated of %s needs a replica and it has none: their calls are refused", listed(asking))
+	}
 	failsOver := strings.HasPrefix(d.c.ledger, "redis-")
 	switch {
 	case d.c.redis.Replicas > f.Replicas:
-		d.say(levelUnsafe, about, "give it a replica: redis-server --replicaof "+strings.Replace(f.Addr, ":", " ", 1),
+		d.say(levelUnsafe, about, attach,
 			"durability: replicated needs %d replicas and it has %d: guarded calls are refused", d.c.redis.Replicas, f.Replicas)
 	case failsOver && f.Replicas == 0:
-		d.say(levelWarning, about, "give it a replica: redis-server --replicaof "+strings.Replace(f.Addr, ":", " ", 1), "it has no replica: nothing takes over when it is lost")
+		d.say(levelWarning, about, attach, "it has no replica: nothing takes over when it is lost")
 	case failsOver && d.c.redis.Replicas == 0:
 		d.say(levelWarning, about, "write durability: replicated", "a failover can lose the claims of its last moments, and with them their gateway")
 	}
 	if failsOver && d.c.redis.Window < 0 {
 		d.say(levelWarning, "ledger", "write on_failover: wait", "on_failover is go: after a failover calls are judged before what was lost is written back")
 	}
+}
+
+// replicated are the operations that ask by themselves for a replica.
+func (d *doctor) replicated() (names []string) {
+	for _, o := range d.c.policy.Operations {
+		if o.Durability == agentgw.DurabilityReplicated {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 const maxSkew = time.Second

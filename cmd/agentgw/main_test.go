@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"gateway":        startGateway,
 			"stop":           stopGateway,
 			"redis":          startRedis,
+			"cut_replica":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(stageOf(ts).replicated.Cut()) },
 			"remember":       remember,
 		},
 	})
@@ -56,10 +57,11 @@ func TestScripts(t *testing.T) {
 
 // stage is what one script has running beside it.
 type stage struct {
-	service service
-	stop    context.CancelFunc
-	ended   chan int // exit code of `serve`
-	stderr  strings.Builder
+	service    service
+	replicated *redistest.Sentinels
+	stop       context.CancelFunc
+	ended      chan int // exit code of `serve`
+	stderr     strings.Builder
 }
 
 type stageKey struct{}
@@ -186,8 +188,16 @@ func stopGateway(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// startRedis starts a Redis and sets LEDGER to its URL.
-func startRedis(ts *testscript.TestScript, _ bool, _ []string) {
+// redis [with replica]: starts a Redis and sets LEDGER to its URL.
+func startRedis(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) > 0 {
+		s, err := redistest.RunSentinel(1)
+		ts.Check(err)
+		ts.Defer(func() { s.Close() })
+		ts.Setenv("LEDGER", s.Servers[0].TCP)
+		stageOf(ts).replicated = s
+		return
+	}
 	server, err := redistest.Run(redistest.Options{})
 	ts.Check(err)
 	ts.Defer(func() { server.Close() })

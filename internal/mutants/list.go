@@ -94,5 +94,5 @@ var mutants = []mutant{
 	{Rule: "a gateway that starts after a failover waits", File: "ledger/redisstore/window.go", Old: "since, wait = p.time, s.window", New: "since = p.time", Guards: failover("TestStartAfterFailover")},
 	{Rule: "a gateway hears of losses that another one has mended", File: "ledger/redisstore/window.go", Old: "		if !known[id].Equal(since) {\n			return true", New: "		if !known[id].Equal(since) {\n			continue", Guards: failover("TestFlushed")},
 	{Rule: "a former primary's answer does not count", File: "ledger/redisstore/swap.go", Old: "if s.epoch.Load() != c.is.epoch ||", New: "if", Guards: failover("TestAnswerOfAFormerPrimary")},
-	{Rule: "a claim is replicated before anything is sent", File: "ledger/redisstore/replicas.go", Old: " || wait.Val() < int64(s.replicas) {", New: " {", Guards: failover("TestReplicated$")},
+	{Rule: "a claim is replicated before anything is sent", File: "ledger/redisstore/replicas.go", Old: " || wait.Val() < int64(c.replicas) {", New: " {", Guards: failover("TestReplicated$")},
 }

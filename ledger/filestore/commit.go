@@ -27,7 +27,7 @@ const maxBatch = 1024
 // Swap hands the swaps to the committer and returns when their commit is on the disk.
 func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply, error) {
 	for i := range swaps {
-		if err := swaps[i].Check(); err != nil {
+		if err := swaps[i].CheckAlone(); err != nil {
 			return nil, err
 		}
 	}

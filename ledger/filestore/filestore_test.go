@@ -26,6 +26,10 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func TestAlone(t *testing.T) {
+	storetest.Alone(t, mustOpen(t, filepath.Join(t.TempDir(), "l.db"), nil))
+}
+
 func BenchmarkStore(b *testing.B) {
 	s, err := Open(filepath.Join(b.TempDir(), "l.db"), Options{})
 	if err != nil {

@@ -19,4 +19,6 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func TestAlone(t *testing.T) { storetest.Alone(t, memstore.New(memstore.Options{})) }
+
 func BenchmarkStore(b *testing.B) { storetest.Bench(b, memstore.New(memstore.Options{})) }

@@ -437,9 +437,9 @@ func TestCancelledCallersHarmNobody(t *testing.T) {
 	wait.Wait()
 	t.Logf("%d done, %d not applied, %d unknown", done.Load(), notApplied.Load(), unknown.Load())
 	atRest := func() (flying, waiting int) {
-		s.single.mu.Lock()
-		defer s.single.mu.Unlock()
-		return s.single.flying, len(s.single.waiting)
+		s.single.plain.mu.Lock()
+		defer s.single.plain.mu.Unlock()
+		return s.single.plain.flying, len(s.single.plain.waiting)
 	}
 	flying, waiting := atRest()
 	for end := time.Now().Add(10 * time.Second); flying != 0 && time.Now().Before(end); flying, waiting = atRest() {

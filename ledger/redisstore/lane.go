@@ -23,6 +23,9 @@ type lane struct {
 	waiting []*flight
 }
 
+// lanes are those of one primary: claims that wait for replicas hold up no others.
+type lanes struct{ plain, replicated lane }
+
 const (
 	patience = time.Millisecond // how long a run may take before another one starts
 	maxRuns  = 8                // in the air at a time
@@ -38,20 +41,24 @@ type flight struct {
 	done     chan struct{}
 }
 
-// laneOf is the lane of the primary that a swap goes to. One that hangs holds up its own lane only.
-func (s *Store) laneOf(ctx context.Context, sw *ledger.Swap) (*lane, error) {
-	if s.cluster == nil {
-		return &s.single, nil
+// laneOf is the lane of the primary that a command goes to first. One that hangs holds up its own lanes only.
+func (s *Store) laneOf(ctx context.Context, cmds []once) (*lane, error) {
+	of := &s.single
+	if s.cluster != nil {
+		primary, err := s.cluster.MasterForKey(ctx, cmds[0].shard.version)
+		if err != nil {
+			return nil, err
+		}
+		l, ok := s.lanes.Load(primary)
+		if !ok {
+			l, _ = s.lanes.LoadOrStore(primary, &lanes{})
+		}
+		of = l.(*lanes)
 	}
-	primary, err := s.cluster.MasterForKey(ctx, s.shard(sw.Partition).version)
-	if err != nil {
-		return nil, err
+	if replicasOf(cmds) > 0 {
+		return &of.replicated, nil
 	}
-	l, ok := s.lanes.Load(primary)
-	if !ok {
-		l, _ = s.lanes.LoadOrStore(primary, &lane{})
-	}
-	return l.(*lane), nil
+	return &of.plain, nil
 }
 
 // carry returns when the commands of f have their answers. An error says that the caller's time was over before.

@@ -39,7 +39,7 @@ import (
 type Options struct {
 	Timeout time.Duration // longest wait for one answer of Redis, whatever the context allows; 0: 5 s
 
-	Replicas       int           // so many replicas must have a claim before Swap says that it was applied; 0: none is asked
+	Replicas       int           // so many replicas must have any claim before Swap says that it was applied; 0: one, of claims that ask for it
 	ReplicaTimeout time.Duration // how long they are waited for; 0: 1 s
 
 	// Window is how long claims wait after the primary has changed or forgotten, until all gateways have written back what they know:
@@ -58,8 +58,8 @@ type Store struct {
 	client redis.UniversalClient
 	// cluster is client where that is a Cluster, else nil.
 	cluster *redis.ClusterClient
-	lanes   sync.Map // *redis.Client of a primary -> *lane
-	single  lane     // without a Cluster
+	lanes   sync.Map // *redis.Client of a primary -> *lanes
+	single  lanes    // without a Cluster
 	shards  [shardCount]shard
 
 	timeout, replicaTimeout, window time.Duration

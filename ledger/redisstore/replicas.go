@@ -10,6 +10,26 @@ import (
 	"agentgw/ledger"
 )
 
+// needed is how many replicas must have what a swap writes before its caller may rely on it.
+func (s *Store) needed(sw *ledger.Swap) int {
+	switch {
+	case !sw.Claim:
+		return 0
+	case sw.Replicated:
+		return max(1, s.replicas)
+	}
+	return s.replicas
+}
+
+// replicasOf is how many replicas one of the commands needs, at most.
+func replicasOf(cmds []once) int {
+	most := 0
+	for i := range cmds {
+		most = max(most, cmds[i].replicas)
+	}
+	return most
+}
+
 // sendReplicated sends commands, and with them, on the same connection and in the same round trip, the wait for the replicas. In a Cluster
 // that needs one connection a primary, past go-redis' own way of following slots that move.
 func (s *Store) sendReplicated(ctx context.Context, cmds []once) {
@@ -49,17 +69,17 @@ func (s *Store) sendAndWait(ctx context.Context, node *redis.Client, cmds []once
 	for _, c := range cmds {
 		pipe.Process(ctx, c)
 	}
-	wait := redis.NewIntCmd(ctx, "wait", s.replicas, s.replicaTimeout.Milliseconds())
+	wait := redis.NewIntCmd(ctx, "wait", replicasOf(cmds), s.replicaTimeout.Milliseconds())
 	pipe.Process(ctx, onlyOnce{wait})
 	execute(ctx, pipe, cmds)
 	for i := range cmds {
 		c := &cmds[i]
-		if !c.claim || c.Err() != nil || c.Val() == "" || c.Val()[0] == 'N' {
+		if c.replicas == 0 || c.Err() != nil || c.Val() == "" || c.Val()[0] == 'N' {
 			continue
 		}
-		if wait.Err() != nil || wait.Val() < int64(s.replicas) {
+		if wait.Err() != nil || wait.Val() < int64(c.replicas) {
 			c.short = fmt.Errorf("ledger %s: %d of %d replicas had the claim within %s: see INFO replication there, attach replicas, or ask for less (durability: local): %w",
-				s.name, wait.Val(), s.replicas, s.replicaTimeout, ledger.ErrUnreplicated)
+				s.name, wait.Val(), c.replicas, s.replicaTimeout, ledger.ErrUnreplicated)
 		}
 	}
 }

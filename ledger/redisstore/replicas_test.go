@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -84,6 +85,44 @@ func TestReplicated(t *testing.T) {
 	}
 }
 
+// replicatedClaim is a claim that asks by itself for a replica to have it.
+func replicatedClaim(n int) ledger.Swap {
+	sw := sent(n)
+	sw.Replicated = true
+	return sw
+}
+
+// A claim asks for a replica by itself, in a store that asks for none: with the replica gone it is the only one that suffers, and it holds
+// up no others.
+func TestReplicatedOnRequest(t *testing.T) {
+	sentinels := redistest.StartSentinel(t, 1)
+	s := openReplicated(t, sentinels.URL, 0)
+	applied(t, s, replicatedClaim(1))
+	held, err := sentinels.Servers[1].Do("GET", s.shard(claim(1).Partition).record(claim(1).Partition, "e1"))
+	if err != nil || !strings.HasSuffix(held, "claim 1") {
+		t.Errorf("the replica has %q, %v", held, err)
+	}
+	if err := sentinels.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Health(t.Context()); err != nil {
+		t.Errorf("the others can do without: %v", err)
+	}
+	var waiting sync.WaitGroup
+	for n := range 20 {
+		waiting.Go(func() { unreplicated(t, s, replicatedClaim(10+n)) })
+	}
+	time.Sleep(50 * time.Millisecond) // they are under way
+	began := time.Now()
+	for n := range 20 {
+		applied(t, s, sent(40+n))
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("claims that need no replica took %s beside those that wait for one", took)
+	}
+	waiting.Wait()
+}
+
 // A claim that replicas have is there after a failover, whether or not the gateway that made it is.
 func TestReplicatedSurvives(t *testing.T) {
 	sentinels := redistest.StartSentinel(t, 1)
@@ -138,6 +177,11 @@ func TestReplicatedInCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	unreplicated(t, s, sent(40))
+	onRequest := openReplicated(t, cluster.URL, 0)
+	asking, plain := replicatedClaim(40), sent(40)
+	asking.Changes[0].Name, plain.Changes[0].Name = "e2", "e3" // of the same primary
+	unreplicated(t, onRequest, asking)
+	applied(t, onRequest, plain)
 }
 
 // While Redis reads its data from the disk nothing is taken, and then all is there.

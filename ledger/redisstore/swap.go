@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,10 +18,11 @@ import (
 // the first of a pipeline gets an error that says "later", for then it would send all the others again, too.
 type once struct {
 	*redis.StringCmd
-	shard *shard
-	claim bool
-	short error   // replicas that do not have it
-	is    *served // what it relies on
+	shard    *shard
+	claim    bool
+	replicas int     // that must have it
+	short    error   // why it may not be relied on: too few of them have it
+	is       *served // what it relies on
 }
 
 func (once) NoRetry() bool { return true }
@@ -56,7 +56,7 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 		}
 		f.size += size(&swaps[i])
 	}
-	l, err := s.laneOf(ctx, &swaps[0])
+	l, err := s.laneOf(ctx, f.cmds)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%w)", s.explain(err), ledger.ErrNotApplied)
 	}
@@ -91,7 +91,7 @@ func (s *Store) command(ctx context.Context, is *served, sw *ledger.Swap) once {
 		head = strconv.AppendInt(head, milliseconds(c.Keep), 10)
 		args = append(args, string(head), c.Value)
 	}
-	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, is: is}
+	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, replicas: s.needed(sw), is: is}
 }
 
 func what(c *ledger.Change) byte {
@@ -126,12 +126,12 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 	s.send(ctx, cmds)
 	var at []int
 	var was *served // the latest that one of them relied on
-	moved := false
+	moved, waited := false, replicasOf(cmds) > 0
 	for i := range cmds {
 		switch reply(cmds[i].Err()) {
 		case "FORGOT", "NOSCRIPT":
 		case "MOVED":
-			if s.replicas == 0 {
+			if !waited {
 				continue // go-redis has followed it already
 			}
 			moved = true
@@ -163,7 +163,7 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 		}
 		args := c.Args()
 		args[1] = is.sha
-		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, is: is})
+		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, replicas: c.replicas, is: is})
 		back = append(back, i)
 	}
 	if again == nil {
@@ -186,7 +186,7 @@ func reply(err error) string {
 }
 
 func (s *Store) send(ctx context.Context, cmds []once) {
-	if s.replicas > 0 && slices.ContainsFunc(cmds, func(c once) bool { return c.claim }) {
+	if replicasOf(cmds) > 0 {
 		s.sendReplicated(ctx, cmds)
 		return
 	}

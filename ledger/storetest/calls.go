@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"testing"
 	"time"
 
 	"agentgw/ledger"
@@ -97,6 +98,18 @@ func (s *suite) malformed() {
 		}
 	}
 	s.holds(s.swap(look("e1")).Records[0], 0, "")
+}
+
+// Alone checks that a store without replicas takes no claim that one must have, and nothing of it.
+func Alone(t *testing.T, store ledger.Store) {
+	s := &suite{T: t, ctx: t.Context(), store: store}
+	sw := ledger.Swap{Partition: partition(0), Stamp: stamp(), Claim: true, Replicated: true, Changes: []ledger.Change{write("e1", 0, "a")}}
+	if r, err := s.store.Swap(s.ctx, sw); !errors.Is(err, ledger.ErrNotApplied) {
+		s.Fatalf("%+v, %v", r, err)
+	}
+	s.holds(s.swap(look("e1")).Records[0], 0, "")
+	sw.Claim = false // nothing is sent on the strength of it
+	s.applied(s.send(sw))
 }
 
 func (s *suite) contextOver() {

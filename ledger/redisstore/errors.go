@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -57,6 +58,16 @@ func (s *Store) explain(err error) error {
 		return fmt.Errorf("ledger %s: %w (%w)", s.name, err, ledger.ErrNotApplied)
 	}
 	return fmt.Errorf("ledger %s: the answer was lost: %w", s.name, err)
+}
+
+// broke reports whether a connection broke, or was refused: another one may lead to the primary that has taken over. One that hangs has
+// used up the caller's patience.
+func broke(ctx context.Context, err error) bool {
+	var conn net.Error
+	if errors.As(err, &conn) {
+		return !conn.Timeout() && ctx.Err() == nil
+	}
+	return (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && ctx.Err() == nil
 }
 
 // awayError is a connection that did not come about, so that nothing was sent over it.

@@ -16,8 +16,25 @@ import (
 	"agentgw/ledger"
 )
 
+// twice reads a page, and once more where its connection broke: as connections do when another primary has taken over, which is looked
+// at between.
+func twice[T any](ctx context.Context, s *Store, read func() ([]T, string, error)) ([]T, string, error) {
+	was := s.served.Load()
+	found, next, err := read()
+	if broke(ctx, err) {
+		if _, e := s.look(ctx, was); e == nil {
+			return read()
+		}
+	}
+	return found, next, err
+}
+
 // Open reads the shards' indexes one after the other. The cursor is shard.position.
-func (s *Store) Open(ctx context.Context, cursor string, limit int) (found []ledger.Address, next string, err error) {
+func (s *Store) Open(ctx context.Context, cursor string, limit int) ([]ledger.Address, string, error) {
+	return twice(ctx, s, func() ([]ledger.Address, string, error) { return s.openPage(ctx, cursor, limit) })
+}
+
+func (s *Store) openPage(ctx context.Context, cursor string, limit int) (found []ledger.Address, next string, err error) {
 	if limit < 1 {
 		limit = 100
 	}
@@ -98,7 +115,11 @@ func (s *Store) openOf(ctx context.Context, sh *shard, pos uint64, limit int) (f
 
 // Scan walks over the keys of one primary after the other. The cursor is primary.position.primaries: a scan does not go on over other
 // primaries than it began with, for then it would miss records.
-func (s *Store) Scan(ctx context.Context, cursor string, limit int) (found []ledger.Stored, next string, err error) {
+func (s *Store) Scan(ctx context.Context, cursor string, limit int) ([]ledger.Stored, string, error) {
+	return twice(ctx, s, func() ([]ledger.Stored, string, error) { return s.scanPage(ctx, cursor, limit) })
+}
+
+func (s *Store) scanPage(ctx context.Context, cursor string, limit int) (found []ledger.Stored, next string, err error) {
 	if limit < 1 {
 		limit = 100
 	}

@@ -20,6 +20,7 @@ type once struct {
 	*redis.StringCmd
 	shard    *shard
 	claim    bool
+	looks    bool    // it writes nothing
 	replicas int     // that must have it
 	short    error   // why it may not be relied on: too few of them have it
 	is       *served // what it relies on
@@ -84,14 +85,16 @@ func (s *Store) command(ctx context.Context, is *served, sw *ledger.Swap) once {
 		floor = 0
 	}
 	args = append(args, string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp), floor)))
+	looks := true
 	for i := range sw.Changes {
 		c := &sw.Changes[i]
+		looks = looks && c.Look
 		head := append(buf[:0], what(c))
 		head = binary.BigEndian.AppendUint64(head, c.Want)
 		head = strconv.AppendInt(head, milliseconds(c.Keep), 10)
 		args = append(args, string(head), c.Value)
 	}
-	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, replicas: s.needed(sw), is: is}
+	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, looks: looks, replicas: s.needed(sw), is: is}
 }
 
 func what(c *ledger.Change) byte {
@@ -121,7 +124,8 @@ func size(sw *ledger.Swap) (n int) {
 	return n
 }
 
-// run sends commands in one round trip, and a second time those that a primary did not take because it has to be looked at first.
+// run sends commands in one round trip, and a second time those that a primary did not take because it has to be looked at first, and those
+// that only look and whose connection broke, as connections do when another primary has taken over.
 func (s *Store) run(ctx context.Context, cmds []once) {
 	s.send(ctx, cmds)
 	var at []int
@@ -136,7 +140,9 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 			}
 			moved = true
 		default:
-			continue
+			if !cmds[i].looks || !broke(ctx, cmds[i].Err()) {
+				continue
+			}
 		}
 		if at = append(at, i); was == nil || cmds[i].is == s.served.Load() {
 			was = cmds[i].is
@@ -163,7 +169,7 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 		}
 		args := c.Args()
 		args[1] = is.sha
-		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, replicas: c.replicas, is: is})
+		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, looks: c.looks, replicas: c.replicas, is: is})
 		back = append(back, i)
 	}
 	if again == nil {

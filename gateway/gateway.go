@@ -107,17 +107,22 @@ func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Res
 	if refusal != nil {
 		return Response{Decision: refusal}
 	}
-	if p.op == nil {
-		return g.pass(ctx, p)
-	}
 	if a := g.asked.take(p); a != nil {
 		return g.finish(ctx, p, a)
 	}
+	if refusal := g.held(ctx, p); refusal != nil {
+		return Response{Decision: refusal}
+	}
+	if p.op == nil {
+		return g.pass(ctx, p)
+	}
+	id := p.op.ID // asking may find that another is meant
 	found, refusal := g.ask(ctx, p)
 	switch {
 	case refusal != nil:
 		return Response{Decision: refusal}
 	case found.Verdict != agentgw.Executed || call.Mode == agentgw.Check:
+		g.hold(ctx, p, id, found.Verdict)
 		return Response{Decision: g.decision(ctx, p, found)}
 	}
 	return g.attempt(ctx, p, found)
@@ -160,7 +165,7 @@ func (g *Gateway) ask(ctx context.Context, p *plan) (ledger.Finding, *agentgw.De
 		return ledger.Finding{}, g.unavailable(p, err.Error())
 	}
 	p.op.Near = g.near.nearest(p.op)
-	deadline := g.Clock.Now().Add(p.op.Rule.Wait)
+	deadline := g.Clock.Now().Add(p.patience())
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		found, err := g.claim(ctx, p, a)
 		if errors.Is(err, ledger.ErrMoved) {

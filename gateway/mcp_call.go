@@ -90,14 +90,14 @@ func (d *doors) readToolCall(m *mcpRequest) (*agentgw.Call, *mcpLink, *rpcError)
 	if call.Context.CallID == "" {
 		call.Context.CallID = strings.Trim(m.id, `"`)
 	}
-	link := &mcpLink{id: m.id, arguments: call.Arguments}
+	link := &mcpLink{id: m.id, arguments: call.Arguments, knowsHold: m.stateless()}
 	if meta, ok := m.params.Member("_meta"); ok {
 		link.meta = []byte(meta.Raw())
 	}
 	state, hasState := m.params.Member("requestState")
 	_, hasInput := m.params.Member("inputResponses")
-	if link.continues = hasState || hasInput; hasState {
-		link.state = state.Raw()
+	if link.continues = hasState || hasInput; state.Kind == canonicalize.String {
+		link.state = state.Text
 	}
 	return call, link, nil
 }
@@ -115,9 +115,12 @@ func (d *doors) finishCall(m *mcpRequest, link *mcpLink, mode agentgw.Mode, res 
 	}
 	remote := link != nil && link.tool != nil && link.tool.remote != ""
 	name, value := "result", []byte(nil)
-	if mode == agentgw.Check {
+	switch {
+	case mode == agentgw.Check:
 		value = textResult(modelText(res))
-	} else {
+	case link != nil && link.comeAgain != "":
+		value = comeAgain(link.comeAgain)
+	default:
 		name, value = toolResult(res, remote)
 	}
 	if name == "result" {

@@ -206,7 +206,8 @@ func (c *mcpClient) call(ctx context.Context, name string, out *Outgoing) (*Inco
 		}
 		// The gateway's own connection has declared no way to be asked: only "come again" can be meant.
 		state := memberOf(reply.result, "requestState")
-		if state == nil || memberOf(reply.result, "inputRequests") != nil || wait(ctx, pause) != nil {
+		asked, _ := membersOf(memberOf(reply.result, "inputRequests"))
+		if state == nil || len(asked) > 0 || wait(ctx, pause) != nil {
 			return nil, &SendError{Sent: true, Err: fmt.Errorf("%s asks for more input, which can be given at /mcp/%s only", name, c.server.name)}
 		}
 		params = setMember(params, "requestState", state)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -28,7 +29,9 @@ type asking struct {
 
 // put keeps an attempt until its continuation, or for as long as the attempt may take: then its lease runs out.
 func (b *askedBack) put(g *Gateway, p *plan, a *begun, in *Incoming) {
-	key := keyOf(p, string(memberOf(in.Answer.Body, "requestState")))
+	var state string
+	json.Unmarshal(memberOf(in.Answer.Body, "requestState"), &state) // as a value: clients write the same text with other escapes
+	key := keyOf(p, state)
 	held := &asking{begun: a}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,7 +56,7 @@ func (b *askedBack) drop(key askKey, held *asking) {
 
 // take gives out the attempt that a call continues, once. nil where the call continues none.
 func (b *askedBack) take(p *plan) *begun {
-	if p.link == nil || !p.link.continues {
+	if p.op == nil || p.link == nil || !p.link.continues {
 		return nil
 	}
 	b.mu.Lock()

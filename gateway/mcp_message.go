@@ -199,6 +199,26 @@ func setMember(b []byte, name string, value []byte) []byte {
 	return splice(b, open, open, text)
 }
 
+// dropMember takes a member out of an object and leaves every other byte as it is.
+func dropMember(b []byte, name string) []byte {
+	all, err := membersOf(b)
+	if err != nil {
+		return b
+	}
+	for i, m := range all {
+		switch {
+		case m.name != name:
+		case i > 0:
+			return splice(b, all[i-1].end, m.end, nil)
+		case len(all) == 1:
+			return splice(b, bytes.IndexByte(b, '{')+1, m.end, nil)
+		default:
+			return splice(b, bytes.IndexByte(b, '{')+1, m.end+bytes.IndexByte(b[m.end:], ',')+1, nil)
+		}
+	}
+	return b
+}
+
 func splice(b []byte, start, end int, text []byte) []byte {
 	out := make([]byte, 0, len(b)-(end-start)+len(text))
 	return append(append(append(out, b[:start]...), text...), b[end:]...)

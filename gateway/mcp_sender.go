@@ -45,7 +45,7 @@ func NewMCP(o MCPOptions) *MCP {
 		}
 		s := &mcpServer{name: name, upstream: u, log: o.Log.With("server", name), tools: map[string]*remoteTool{}}
 		if len(u.MCP.Command) > 0 {
-			s.wire = newChildWire(u.MCP.Command, s.log)
+			s.wire = newChildWire(u.MCP, s.log)
 		} else {
 			s.wire = &httpWire{NewHTTP(nil, nil), u}
 		}
@@ -87,9 +87,13 @@ type mcpLink struct {
 	meta      []byte // params._meta as it came
 	state     string // requestState of a continuation
 	continues bool   // the call brings requestState or inputResponses
+	knowsHold bool   // the caller's revision has an answer that says "come again"
+	round     int    // how often the call came again; 0: it did not
 
 	streamed bool      // the server answered with a stream of events
 	direct   *mcpReply // what the server answered where that is no result, to be shown as it came
+
+	comeAgain string // the requestState with which the call may come again; "" where it may not
 }
 
 // toolOf is the tool that a message is for; nil where the call does not stand in one.

@@ -75,6 +75,7 @@ type mcpWorld struct {
 	handler http.Handler
 	url     string
 	seen    *seen // what the notes server got over HTTP
+	asked   *seen // what the gateway got
 	log     *lockedBuffer
 }
 
@@ -116,11 +117,12 @@ type mcpSetup struct {
 	more       map[string]*gateway.Upstream
 	tools      map[string]*gateway.Tool
 	headers    map[string]string
+	clock      gateway.Clock
 }
 
 func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	t.Helper()
-	w := &mcpWorld{notes: &notes{}, seen: &seen{}, log: &lockedBuffer{}}
+	w := &mcpWorld{notes: &notes{}, seen: &seen{}, asked: &seen{}, log: &lockedBuffer{}}
 	server := w.notes.server()
 	up := httptest.NewServer(w.seen.through(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: o.stateless})))
 	t.Cleanup(up.Close)
@@ -144,8 +146,8 @@ func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	servers := gateway.NewMCP(gateway.MCPOptions{Upstreams: upstreams, Tools: o.tools, Policy: pol, Next: gateway.NewHTTP(o.tools, upstreams), Log: log})
 	t.Cleanup(servers.Close)
 	g := gateway.New(gateway.Options{Policy: pol, Ledger: ledger.New(memstore.New(memstore.Options{})), Sender: servers, MCP: servers, Tools: o.tools,
-		Upstreams: upstreams, Unmatched: o.unmatched, Allowed: o.principals.Allowed})
-	w.handler = g.Doors(gateway.DoorConfig{Principals: o.principals})
+		Upstreams: upstreams, Unmatched: o.unmatched, Allowed: o.principals.Allowed, Clock: o.clock})
+	w.handler = w.asked.through(g.Doors(gateway.DoorConfig{Principals: o.principals}))
 	front := httptest.NewServer(w.handler)
 	t.Cleanup(front.Close)
 	w.url = front.URL
@@ -386,3 +388,23 @@ func TestMCPLostAnswer(t *testing.T) {
 }
 
 func header(name, value string) agentgw.Header { return agentgw.Header{Name: name, Value: value} }
+
+// calls remembers what a scripted server was asked.
+type calls struct {
+	mu     sync.Mutex
+	params []string
+}
+
+func (c *calls) add(params string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.params = append(c.params, params)
+}
+
+func (c *calls) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.params...)
+}
+
+func (c *calls) len() int { return len(c.all()) }

@@ -240,12 +240,12 @@ func (t *try) mainChanges(e *agentgw.Effect, way agentgw.Way) []Change {
 	}
 	if way == agentgw.Again {
 		name := historyName(e.ID, t.m.Own.Ordinal)
-		changes = append(changes, Change{Name: name, Want: t.wants[name], Value: encodeEffect(t.m.Own), Keep: keepFor(t.m.Own, t.m.Now)})
+		changes = append(changes, Change{Name: name, Want: t.wants[name], Value: encodeEffect(t.m.Own), Keep: max(t.m.Own.Gone.Sub(t.m.Now), time.Millisecond)})
 	}
 	if t.meaning() {
 		changes = append(changes, Change{Name: nameIndex, Want: t.wants[nameIndex], Value: encodeIndex(t.indexWith(t.Op))})
 	}
-	if t.Op.Rule.Tombstone > 0 {
+	if outlived(t.Op.Rule) {
 		changes = append(changes, Change{Name: t.answerName(), Look: true})
 	}
 	return changes

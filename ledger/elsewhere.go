@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"time"
 
 	"agentgw"
 )
@@ -203,7 +204,7 @@ func (t *try) dropKey(ctx context.Context, j agentgw.Judgement) error {
 		c.Value = holder{ID: own.ID, Base: own.Base, Ordinal: own.Ordinal}.encode()
 		c.Keep = unfinished
 		if own.State == agentgw.StateSucceeded {
-			c.Keep = keepFor(own, t.m.Now)
+			c.Keep = max(own.Gone.Sub(t.m.Now), time.Millisecond)
 		}
 	}
 	_, err := t.swap(ctx, Swap{Partition: n.Partition, Stamp: t.random(), Changes: []Change{c}})

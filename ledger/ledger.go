@@ -133,7 +133,7 @@ func (t *try) commonBatch(ctx context.Context) (*agentgw.Effect, error) {
 func (t *try) touch(ctx context.Context, e *agentgw.Effect, name string) error {
 	next := *e
 	next.Expires, next.Gone = time.Time{}, time.Time{}
-	own := Change{Name: name, Want: e.Version, Keep: e.TTL + e.Tomb}
+	own := Change{Name: name, Want: e.Version, Keep: e.TTL + beyond(e)}
 	main := Swap{Partition: e.ID.Partition, Stamp: t.random(), Changes: []Change{own}}
 	if e.Apart && e.Answer != nil && name == e.ID.Record() {
 		next.Answer = nil
@@ -246,6 +246,7 @@ func (l *Ledger) behind(ctx context.Context, e, next *agentgw.Effect) (*agentgw.
 		if next, err = decodeEffect(e.ID.Partition, rec, replies[0].Now); err != nil {
 			return nil, nil, err
 		}
+		next.Sends = e.Sends // those of the repeat count, too
 		more = append(more, Change{Name: hist, Want: rec.Version})
 	}
 	if rec := replies[0].Records[1]; e.Entity != "" && rec.Version != 0 {

@@ -110,7 +110,7 @@ func recentSends(sends []time.Time, now time.Time, b *agentgw.Budget) []time.Tim
 	return append([]time.Time(nil), sends...)
 }
 
-// linger is how long a failed record is kept: for its budget of attempts, for lists and for callers that poll.
+// linger is how long a failed record is kept, and one that has sends to count: for its budget of attempts, for lists and for callers that poll.
 func linger(r *agentgw.Rule) time.Duration {
 	d := min(r.TTL, 24*time.Hour)
 	if r.Attempts != nil {
@@ -216,6 +216,19 @@ func withEvidence(e agentgw.Effect, text string) agentgw.Effect {
 	return e
 }
 
+// beyond is how long the record of a success is kept after it has ceased to be the answer: as a tombstone, and for its budget of sends.
+func beyond(e *agentgw.Effect) time.Duration {
+	if len(e.Sends) == 0 {
+		return e.Tomb
+	}
+	return max(e.Tomb, e.Linger-e.TTL)
+}
+
+// outlived reports whether successes under a rule are kept beyond the life of their answers: then these stand apart.
+func outlived(r *agentgw.Rule) bool {
+	return r.Tombstone > 0 || r.Attempts != nil && linger(r) > r.TTL
+}
+
 // keepFor is how long the store keeps a record in this state from a write at now on; 0: for ever.
 func keepFor(e *agentgw.Effect, now time.Time) time.Duration {
 	if e.ID.Partition != "" && e.ID.Partition[0] == agentgw.PartitionNewer {
@@ -223,10 +236,10 @@ func keepFor(e *agentgw.Effect, now time.Time) time.Duration {
 	}
 	switch e.State {
 	case agentgw.StateSucceeded:
-		if e.Gone.IsZero() {
-			return e.TTL + e.Tomb
+		if e.Expires.IsZero() {
+			return e.TTL + beyond(e)
 		}
-		return max(e.Gone.Sub(now), time.Millisecond)
+		return max(e.Expires.Add(beyond(e)).Sub(now), time.Millisecond)
 	case agentgw.StateFailed, agentgw.StateVoided:
 		return e.Linger
 	}

@@ -155,7 +155,7 @@ func (t *try) readAll(ctx context.Context) error {
 	if t.meaning() {
 		names = append(names, nameIndex)
 	}
-	if t.Op.Rule.Tombstone > 0 {
+	if outlived(t.Op.Rule) {
 		names = append(names, t.answerName())
 	}
 	swaps := []Swap{look(t.Op.ID.Partition, names...)}

@@ -63,6 +63,7 @@ func (l *Ledger) settlement(c *Claim, res agentgw.Result) (*agentgw.Effect, Swap
 	var more []Change
 	if res.Outcome == agentgw.Failed && c.prior != nil {
 		back := *c.prior
+		back.Sends = e.Sends // those of the repeat count, too
 		out = &back
 		more = append(more, Change{Name: historyName(e.ID, c.prior.Ordinal), Want: c.Effect.Fence})
 	}
@@ -81,7 +82,7 @@ func (l *Ledger) settlement(c *Claim, res agentgw.Result) (*agentgw.Effect, Swap
 		}
 	}
 	stored := *out
-	if stored.State == agentgw.StateSucceeded && stored.Answer != nil && stored.Tomb > 0 {
+	if stored.State == agentgw.StateSucceeded && stored.Answer != nil && beyond(&stored) > 0 {
 		stored.Answer, stored.Apart = nil, true
 		out.Apart = true
 		more = append(more, Change{Name: answerName(e.ID), Want: c.apart, Value: encodeAnswer(out.Answer), Keep: max(remaining(&stored, e.Now), time.Millisecond)})
@@ -248,7 +249,7 @@ func (l *Ledger) conclude(ctx context.Context, e, next *agentgw.Effect, outcome 
 		return l.giveBack(ctx, e, next, false)
 	}
 	var more []Change
-	if outcome == agentgw.Succeeded && (e.Entity != "" || e.Tomb > 0) {
+	if outcome == agentgw.Succeeded && (e.Entity != "" || beyond(e) > 0) {
 		replies, err := l.swap(ctx, look(e.ID.Partition, nameEntity, answerName(e.ID)))
 		if err != nil {
 			return nil, false, err
@@ -262,7 +263,7 @@ func (l *Ledger) conclude(ctx context.Context, e, next *agentgw.Effect, outcome 
 			next.Move = m.Moves
 			more = append(more, entityChange(m))
 		}
-		if next.Answer != nil && e.Tomb > 0 {
+		if next.Answer != nil && beyond(e) > 0 {
 			more = append(more, Change{Name: answerName(e.ID), Want: replies[0].Records[1].Version, Value: encodeAnswer(next.Answer), Keep: e.TTL})
 			next.Apart, next.Answer = true, nil
 		}

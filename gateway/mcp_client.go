@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,6 +97,9 @@ func (c *mcpClient) initialize(ctx context.Context) (*mcpSession, error) {
 		Version string `json:"protocolVersion"`
 	}
 	json.Unmarshal(reply.result, &agreed)
+	if !slices.Contains(olderRevisions, agreed.Version) {
+		return c.discover(ctx, reply)
+	}
 	s.version, s.id = agreed.Version, reply.header.Get("Mcp-Session-Id")
 	res, err := c.server.wire.do(ctx, ownName, http.MethodPost, s.header(""), []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	if err != nil {
@@ -113,7 +117,11 @@ func (c *mcpClient) discover(ctx context.Context, refused *mcpReply) (*mcpSessio
 		return nil, notSent(err)
 	}
 	if !strings.Contains(string(memberOf(reply.result, "supportedVersions")), `"`+revisionStateless+`"`) {
-		return nil, &SendError{Err: fmt.Errorf("%s speaks no revision of MCP that is known here: initialize: %.200s (status %d)", c.server.name, refused.body, refused.status)}
+		why := fmt.Errorf("%s speaks no revision of MCP that is known here: initialize: %.200s (status %d)", c.server.name, refused.body, refused.status)
+		if refused.status == http.StatusMethodNotAllowed {
+			why = fmt.Errorf("%w; a server that speaks HTTP+SSE only has to be reached through a bridge, or over its pipes", why)
+		}
+		return nil, &SendError{Err: why}
 	}
 	return s, nil
 }

@@ -114,6 +114,9 @@ func (s *Stdio) carry(ctx context.Context, m *rpc) {
 	switch {
 	case err == nil && responseOf(b) != nil:
 		s.note(m, b)
+		if m.request() && string(memberOf(b, "id")) == "null" { // over HTTP it is plain whose answer that is, in a pipe it is not
+			b = setMember(b, "id", []byte(m.id))
+		}
 		s.write(b)
 	case m.request():
 		s.write(errorRPC(m.id, &rpcError{code: codeInternal, message: http.StatusText(res.StatusCode) + ": " + strings.TrimSpace(string(b))}))

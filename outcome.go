@@ -11,10 +11,10 @@ const (
 
 // Answer is what the tool said, kept for whoever asks again. Hop-by-hop headers, Date and Set-Cookie are not in it.
 type Answer struct {
-	Status  int      `json:"status"`
-	Header  []Header `json:"headers,omitempty"`
-	Body    []byte   `json:"body,omitempty"`
-	Trailer []Header `json:"trailers,omitempty"`
+	Status  int
+	Header  []Header
+	Body    []byte
+	Trailer []Header
 }
 
 // Result is the end of one attempt.

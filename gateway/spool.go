@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"agentgw"
 	"agentgw/ledger"
@@ -28,14 +29,61 @@ type spooled struct {
 	Outcome   agentgw.Outcome `json:"outcome"`
 	NeverSent bool            `json:"never_sent,omitempty"`
 	Why       string          `json:"why,omitempty"`
-	Answer    *agentgw.Answer `json:"answer,omitempty"`
+	Answer    *spooledAnswer  `json:"answer,omitempty"`
+}
+
+// spooledAnswer is an answer byte for byte.
+type spooledAnswer struct {
+	Status  int             `json:"status"`
+	Header  []spooledHeader `json:"headers,omitempty"`
+	Body    []byte          `json:"body,omitempty"`
+	Trailer []spooledHeader `json:"trailers,omitempty"`
+}
+
+// spooledHeader has its value as text where it is UTF-8, for people who look into the spool, and else as bytes: JSON would replace them.
+type spooledHeader struct {
+	Name  string `json:"name"`
+	Value string `json:"value,omitempty"`
+	Bytes []byte `json:"bytes,omitempty"`
+}
+
+func toSpool(a *agentgw.Answer) *spooledAnswer {
+	if a == nil {
+		return nil
+	}
+	headers := func(all []agentgw.Header) []spooledHeader {
+		var out []spooledHeader
+		for _, h := range all {
+			if utf8.ValidString(h.Value) {
+				out = append(out, spooledHeader{Name: h.Name, Value: h.Value})
+			} else {
+				out = append(out, spooledHeader{Name: h.Name, Bytes: []byte(h.Value)})
+			}
+		}
+		return out
+	}
+	return &spooledAnswer{a.Status, headers(a.Header), a.Body, headers(a.Trailer)}
+}
+
+func (a *spooledAnswer) answer() *agentgw.Answer {
+	if a == nil {
+		return nil
+	}
+	headers := func(all []spooledHeader) []agentgw.Header {
+		var out []agentgw.Header
+		for _, h := range all {
+			out = append(out, agentgw.Header{Name: h.Name, Value: h.Value + string(h.Bytes)})
+		}
+		return out
+	}
+	return &agentgw.Answer{Status: a.Status, Header: headers(a.Header), Body: a.Body, Trailer: headers(a.Trailer)}
 }
 
 const spoolSuffix = ".outcome.json"
 
 // put writes an outcome so that it survives a crash of the machine. Names sort by fence, which is by age.
 func (s *Spool) put(e *agentgw.Effect, res agentgw.Result) (name string, err error) {
-	b, err := json.Marshal(spooled{e.ID.String(), e.Fence, res.Outcome, res.NeverSent, res.Why, res.Answer})
+	b, err := json.Marshal(spooled{e.ID.String(), e.Fence, res.Outcome, res.NeverSent, res.Why, toSpool(res.Answer)})
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +192,7 @@ func (g *Gateway) recoverOne(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = g.Ledger.SettleFence(ctx, id, s.Fence, agentgw.Result{Outcome: s.Outcome, NeverSent: s.NeverSent, Why: s.Why, Answer: s.Answer})
+	_, err = g.Ledger.SettleFence(ctx, id, s.Fence, agentgw.Result{Outcome: s.Outcome, NeverSent: s.NeverSent, Why: s.Why, Answer: s.Answer.answer()})
 	switch {
 	case errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrNotFound):
 		g.raise(&agentgw.Effect{ID: id}, fmt.Sprintf("its outcome %s waited in the spool, and the effect has moved on", s.Outcome))

@@ -3,6 +3,9 @@ package gateway_test
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +18,9 @@ import (
 // TestSpool: the ledger goes away while the tool works. The caller gets the tool's answer; the gateway dies; the next one writes the
 // outcome before it takes calls, and the duplicate is replayed.
 func TestSpool(t *testing.T) {
+	made := &agentgw.Answer{Status: 201, Body: []byte("\x00\xffmade\xe9"),
+		Header:  []agentgw.Header{{Name: "Location", Value: "/1"}, {Name: "X-Name", Value: "Caf\xe9"}, {Name: "X-Name", Value: "Café"}, {Name: "X-Empty"}},
+		Trailer: []agentgw.Header{{Name: "X-Sum", Value: "\x80\xfe"}}}
 	for _, lapsed := range []bool{false, true} {
 		b := newBench(t)
 		dir := t.TempDir()
@@ -27,13 +33,13 @@ func TestSpool(t *testing.T) {
 		}}
 		b.tool.answer = func() (*gateway.Incoming, error) {
 			away = true
-			return &gateway.Incoming{Answer: &agentgw.Answer{Status: 201, Header: []agentgw.Header{{Name: "Location", Value: "/1"}}, Body: []byte("made")}}, nil
+			return &gateway.Incoming{Answer: made}, nil
 		}
 		first := b.spooling(f, dir)
 		call := func() *agentgw.Call {
 			return &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)}
 		}
-		if r := first.Do(context.Background(), call()); r.Verdict != agentgw.Executed || r.Outcome != agentgw.Succeeded || string(r.Answer.Body) != "made" {
+		if r := first.Do(context.Background(), call()); r.Verdict != agentgw.Executed || r.Outcome != agentgw.Succeeded || !reflect.DeepEqual(r.Answer, made) {
 			t.Fatalf("%s %s %v", r.Verdict, r.Outcome, r.Answer)
 		}
 		if files, _ := os.ReadDir(dir); len(files) != 1 {
@@ -51,12 +57,51 @@ func TestSpool(t *testing.T) {
 		if n, err := second.Recover(context.Background()); n != 1 || err != nil {
 			t.Fatalf("recovered %d, %v", n, err)
 		}
-		if r := second.Do(context.Background(), call()); r.Verdict != agentgw.Replayed || string(r.Answer.Body) != "made" || b.tool.sends != 1 {
+		if r := second.Do(context.Background(), call()); r.Verdict != agentgw.Replayed || !reflect.DeepEqual(r.Answer, made) || b.tool.sends != 1 {
 			t.Errorf("%s %v, %d sends", r.Verdict, r.Answer, b.tool.sends)
 		}
 		if files, _ := os.ReadDir(dir); len(files) != 0 {
 			t.Errorf("%d files left in the spool", len(files))
 		}
+	}
+}
+
+// TestSpoolOfAnEarlierVersion: its files hold headers with names in capitals, and are read.
+func TestSpoolOfAnEarlierVersion(t *testing.T) {
+	b := newBench(t)
+	dir := t.TempDir()
+	away := false
+	f := &storetest.Faulty{Store: b.store, Before: func(int) error {
+		if away {
+			return errLost
+		}
+		return nil
+	}}
+	b.tool.answer = func() (*gateway.Incoming, error) {
+		away = true
+		return &gateway.Incoming{Answer: &agentgw.Answer{Status: 201, Header: []agentgw.Header{{Name: "Location", Value: "/1"}}, Body: []byte("made")}}, nil
+	}
+	call := &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)}
+	b.spooling(f, dir).Do(context.Background(), call)
+	b.clock.timers = nil // the gateway is dead
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.NewReplacer(`"name"`, `"Name"`, `"value"`, `"Value"`).Replace(string(text))
+	if old == string(text) || os.WriteFile(files[0], []byte(old), 0o600) != nil {
+		t.Fatalf("not as it was: %s", text)
+	}
+	second := b.spooling(b.store, dir)
+	if n, err := second.Recover(context.Background()); n != 1 || err != nil {
+		t.Fatalf("recovered %d, %v", n, err)
+	}
+	if r := second.Do(context.Background(), call); r.Verdict != agentgw.Replayed || len(r.Answer.Header) != 1 || r.Answer.Header[0].Value != "/1" {
+		t.Errorf("%s %v", r.Verdict, r.Answer)
 	}
 }
 

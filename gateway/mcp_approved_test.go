@@ -68,7 +68,10 @@ func (w *watched) shows(definitions ...string) {
 
 func (w *watched) process(t *testing.T) *mcpWorld {
 	t.Helper()
-	up := scripted(t, func(_ string, params json.RawMessage) string {
+	up := scripted(t, func(method string, params json.RawMessage) string {
+		if method == "initialize" {
+			return hello
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		var p struct{ Cursor string }
@@ -92,6 +95,9 @@ func (w *watched) process(t *testing.T) *mcpWorld {
 	world.serve(t, g.Doors(gateway.DoorConfig{}))
 	return world
 }
+
+// hello is a server's answer to initialize.
+const hello = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}`
 
 const listTools = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 

@@ -30,9 +30,11 @@ const (
 	farewell   = 3 * time.Second // from the end of its input to a signal, and from there to the end
 )
 
-// startChild runs a command. got is told every message, ended that no more will come.
-func startChild(command []string, log *slog.Logger, got func(message []byte), ended func(error)) (*child, error) {
+// startChild runs a server's command. got is told every message, ended that no more will come.
+func startChild(server *MCPServer, log *slog.Logger, got func(message []byte), ended func(error)) (*child, error) {
+	command := server.Command
 	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = server.Env
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	notes, err3 := cmd.StderrPipe()
@@ -41,27 +43,26 @@ func startChild(command []string, log *slog.Logger, got func(message []byte), en
 	}
 	log.Info("started", "command", command[0], "pid", cmd.Process.Pid)
 	c := &child{in: in, process: cmd.Process, dead: make(chan struct{})}
+	var once sync.Once
+	gone := func(err error) { once.Do(func() { ended(err) }) }
 	var reading sync.WaitGroup
 	reading.Go(func() { logLines(notes, log) })
 	reading.Go(func() {
-		for r := bufio.NewReaderSize(out, 64<<10); ; {
-			line, err := readLine(r, maxMessage)
-			if err != nil {
-				in.Close() // it will end too
-				io.Copy(io.Discard, out)
-				return
-			}
-			if len(line) > 1 {
-				got(bytes.TrimSpace(line))
-			}
+		err := readMessages(out, got)
+		if errors.Is(err, errLargeMessage) { // it may go on for ever, and what it started may outlive it
+			log.Error("stopped", "command", command[0], "pid", cmd.Process.Pid, "error", err)
+			gone(err)
+			go c.stop()
 		}
+		in.Close() // it will end too
+		out.Close()
 	})
 	go func() {
 		reading.Wait()
 		err := cmd.Wait()
 		close(c.dead)
 		log.Info("ended", "command", command[0], "pid", cmd.Process.Pid, "state", cmd.ProcessState.String())
-		ended(errors.Join(errors.New("the server's process ended"), err))
+		gone(errors.Join(errors.New("the server's process ended"), err))
 	}()
 	return c, nil
 }
@@ -80,15 +81,34 @@ func (c *child) stop() {
 	<-c.dead
 }
 
-// logLines writes what a child says on stderr to the log.
-func logLines(r io.Reader, log *slog.Logger) {
-	for in := bufio.NewReader(r); ; {
-		line, err := readLine(in, 1<<20)
+// readMessages hands over one message after the other until there are no more.
+func readMessages(out io.Reader, got func(message []byte)) error {
+	for r := bufio.NewReaderSize(out, 64<<10); ; {
+		line, err := readLine(r, maxMessage)
 		if err != nil {
-			io.Copy(io.Discard, r)
+			return err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			got(line)
+		}
+	}
+}
+
+// maxNote is how much of a line of stderr is logged.
+const maxNote = 16 << 10
+
+// logLines writes what a child says on stderr to the log. A long line is cut off, which leaves the log to others.
+func logLines(r io.Reader, log *slog.Logger) {
+	within := false
+	for in := bufio.NewReaderSize(r, maxNote); ; {
+		line, more, err := in.ReadLine()
+		if err != nil {
 			return
 		}
-		log.Info("stderr", "line", string(line[:len(line)-1]))
+		if !within {
+			log.Info("stderr", "line", string(line))
+		}
+		within = more
 	}
 }
 

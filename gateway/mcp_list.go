@@ -24,24 +24,60 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 		m.out.show(m.id, reply)
 		return
 	}
-	d.mcp.learnPage(m, s, t, reply.result)
-	result, changed := d.usable(m.who, s, reply.result)
-	if nextCursor(reply.result) == nil && d.offersCall(s, m.who) {
-		result, changed = appendTool(result, callToolDefinition()), true
+	page := readToolPage(reply.result)
+	if page == nil {
+		m.out.show(m.id, reply)
+		return
 	}
-	if !changed {
+	d.mcp.learnPage(m, s, t, page)
+	result := d.usable(m.who, s, page)
+	if page.next == nil && d.offersCall(s, m.who) {
+		result = page.with(result, callToolDefinition())
+	}
+	if result == nil {
 		m.out.answer(reply.status, reply.eventID, reply.body)
 		return
 	}
 	m.out.answer(reply.status, reply.eventID, respondRPC(m.id, "result", result))
 }
 
+// toolPage is a result of tools/list, read once: it may be long.
+type toolPage struct {
+	result     []byte
+	start, end int      // of the list of tools in it
+	tools      [][]byte // their definitions
+	next       []byte   // cursor of the page behind it; nil at the end
+}
+
+// readToolPage is nil where a result is none of tools/list.
+func readToolPage(result []byte) *toolPage {
+	all, err := membersOf(result)
+	if err != nil {
+		return nil
+	}
+	p := &toolPage{result: result}
+	for _, m := range all {
+		switch value := result[m.start:m.end:m.end]; m.name {
+		case "tools":
+			p.start, p.end = m.start, m.end
+		case "nextCursor":
+			if string(value) != "null" {
+				p.next = value
+			}
+		}
+	}
+	if p.tools, err = itemsOf(result[p.start:p.end:p.end]); err != nil {
+		return nil
+	}
+	return p
+}
+
 // learnPage learns and reviews what a client was shown. The tools of a server that gives them in pages are asked for as a whole once, so
 // that there is something to compare pages with.
-func (m *MCP) learnPage(r *mcpRequest, s *mcpServer, t turn, result []byte) {
-	sums := m.learn(s, result)
+func (m *MCP) learnPage(r *mcpRequest, s *mcpServer, t turn, page *toolPage) {
+	sums := m.learn(s, page)
 	cursor, _ := r.params.Member("cursor")
-	if cursor.Kind == canonicalize.Null && nextCursor(result) == nil {
+	if cursor.Kind == canonicalize.Null && page.next == nil {
 		m.review(s, sums, true)
 		return
 	}
@@ -51,20 +87,33 @@ func (m *MCP) learnPage(r *mcpRequest, s *mcpServer, t turn, result []byte) {
 	m.review(s, sums, false)
 }
 
-// usable is a result of tools/list without the tools that a principal may not use. Where it may use all, it is the result as it came.
-func (d *doors) usable(who *Principal, s *mcpServer, result []byte) (usable []byte, changed bool) {
-	items, err := itemsOf(memberOf(result, "tools"))
-	if err != nil || len(who.Operations) == 0 {
-		return result, false
+// usable takes the tools that a principal may not use out of a page. nil: it may use all.
+func (d *doors) usable(who *Principal, s *mcpServer, page *toolPage) (result []byte) {
+	if len(who.Operations) == 0 {
+		return nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(items), func(raw []byte) bool {
+	kept := slices.DeleteFunc(slices.Clone(page.tools), func(raw []byte) bool {
 		var name string
 		return json.Unmarshal(memberOf(raw, "name"), &name) == nil && !d.mayUse(who, &Tool{Name: d.mcp.guardName(s, name)})
 	})
-	if len(kept) == len(items) {
-		return result, false
+	if len(kept) == len(page.tools) {
+		return nil
 	}
-	return setMember(result, "tools", slices.Concat([]byte("["), bytes.Join(kept, []byte(",")), []byte("]"))), true
+	list := slices.Concat([]byte("["), bytes.Join(kept, []byte(",")), []byte("]"))
+	result = splice(page.result, page.start, page.end, list)
+	page.tools, page.end = kept, page.start+len(list)
+	return result
+}
+
+// with puts a definition behind those of the page. result is the page without what a principal may not use; nil: as it came.
+func (p *toolPage) with(result, definition []byte) []byte {
+	if result == nil {
+		result = p.result
+	}
+	if len(p.tools) > 0 {
+		definition = append([]byte(","), definition...)
+	}
+	return splice(result, p.end-1, p.end-1, definition)
 }
 
 // offersCall reports whether some tool of a server that a principal may use can be repeated or be similar, and none has callTool's name.
@@ -92,19 +141,4 @@ func compact(v any) []byte {
 	enc.SetEscapeHTML(false)
 	enc.Encode(v) // of our own types, which can be encoded
 	return bytes.TrimSpace(b.Bytes())
-}
-
-// appendTool puts a definition behind the others of a result of tools/list.
-func appendTool(result, definition []byte) []byte {
-	list := memberOf(result, "tools")
-	if list == nil {
-		return result
-	}
-	if items, err := itemsOf(list); err != nil {
-		return result
-	} else if len(items) > 0 {
-		definition = append([]byte(","), definition...)
-	}
-	end := len(list) - 1
-	return setMember(result, "tools", splice(list, end, end, definition))
 }

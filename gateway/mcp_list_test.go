@@ -32,7 +32,12 @@ func listedNames(t *testing.T, body string) (names []string) {
 // server's answer byte for byte.
 func TestMCPListLimited(t *testing.T) {
 	const tools = `{"tools":[ {"name":"book" ,"inputSchema":{"type":"object"}}, {"name":"cancel","inputSchema":{"type":"object"}},{"name":"rooms","inputSchema":{"type":"object"}}], "x":1}`
-	up := scripted(t, func(string, json.RawMessage) string { return tools })
+	up := scripted(t, func(method string, _ json.RawMessage) string {
+		if method == "initialize" {
+			return hello
+		}
+		return tools
+	})
 	w := newMCPWorld(t, mcpSetup{
 		policy: "version: 1\noperations:\n  room.book: {tools: [book], key: {room: id}, repeat: never}\n  room.cancel: {tools: [cancel], key: {room: id}}\n" +
 			"  note.add: {tools: [add_note], key: {text: text}}\n",

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	case "notes":
 		(&notes{}).server().Run(context.Background(), &mcp.StdioTransport{})
 		return
+	case "floods":
+		floodingServer()
+		return
 	case "dies":
 		dyingServer()
 		return

@@ -17,22 +17,22 @@ import (
 const (
 	maxSessions  = 256       // of one server that is a child process: each has a process of its own
 	idleSession  = time.Hour // after that a session without streams is ended
-	maxUndelived = 256       // messages that wait for a stream
+	maxUndelived = 256       // messages that wait for a stream, of at most maxMessage bytes together
 )
 
 // childWire reaches servers that are child processes: each session of a client has one of its own, and all requests of one principal
 // that belong to no session (2026-07-28) share one.
 type childWire struct {
-	command []string
-	log     *slog.Logger
+	server *MCPServer
+	log    *slog.Logger
 
 	mu       sync.Mutex
 	sessions map[string]*pipe
 	closed   bool
 }
 
-func newChildWire(command []string, log *slog.Logger) *childWire {
-	return &childWire{command: command, log: log, sessions: map[string]*pipe{}}
+func newChildWire(server *MCPServer, log *slog.Logger) *childWire {
+	return &childWire{server: server, log: log, sessions: map[string]*pipe{}}
 }
 
 func (w *childWire) close() {
@@ -158,6 +158,7 @@ type pipe struct {
 	latest      *stream // of a request
 	listener    *stream
 	kept        [][]byte // for the next listener
+	keptSize    int      // bytes
 	started     time.Time
 	pause       time.Duration
 }
@@ -292,7 +293,7 @@ func (p *pipe) listen(ctx context.Context) *http.Response {
 	for _, m := range p.kept {
 		s.put(m, false)
 	}
-	p.kept = nil
+	p.kept, p.keptSize = nil, 0
 	context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		if p.listener == s {
@@ -343,8 +344,8 @@ func (p *pipe) streamFor(b []byte) *stream {
 	case p.listener != nil:
 		return p.listener
 	}
-	if len(p.kept) < maxUndelived {
-		p.kept = append(p.kept, bytes.Clone(b))
+	if len(p.kept) < maxUndelived && p.keptSize+len(b) <= maxMessage {
+		p.kept, p.keptSize = append(p.kept, bytes.Clone(b)), p.keptSize+len(b)
 	}
 	return nil
 }
@@ -400,7 +401,7 @@ func (p *pipe) start(ctx context.Context) error {
 	}
 	p.started = time.Now()
 	var c *child
-	c, err := startChild(p.wire.command, p.wire.log, p.got, func(err error) { p.died(&c, err) })
+	c, err := startChild(p.wire.server, p.wire.log, p.got, func(err error) { p.died(&c, err) })
 	if err != nil {
 		return err
 	}

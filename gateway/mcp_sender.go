@@ -45,7 +45,7 @@ func NewMCP(o MCPOptions) *MCP {
 		}
 		s := &mcpServer{name: name, upstream: u, log: o.Log.With("server", name), tools: map[string]*remoteTool{}}
 		if len(u.MCP.Command) > 0 {
-			s.wire = newChildWire(u.MCP.Command, s.log)
+			s.wire = newChildWire(u.MCP, s.log)
 		} else {
 			s.wire = &httpWire{NewHTTP(nil, nil), u}
 		}

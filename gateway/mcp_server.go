@@ -17,6 +17,7 @@ import (
 type MCPServer struct {
 	URL     *url.URL
 	Command []string
+	Env     []string // of the command, NAME=value; nil: this process's
 }
 
 // wire carries one HTTP exchange of MCP's Streamable HTTP to a server. who names the principal: what is not its own it must not see.

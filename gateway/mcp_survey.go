@@ -26,26 +26,25 @@ func MCPTools(ctx context.Context, server *Upstream) ([]json.RawMessage, error) 
 	var tools []json.RawMessage
 	cursor := []byte(nil)
 	for range maxPages {
-		page, next, err := s.client.toolsPage(ctx, cursor)
+		page, err := s.client.toolsPage(ctx, cursor)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range page {
+		for _, t := range page.tools {
 			tools = append(tools, t)
 		}
-		if next == nil {
+		if cursor = page.next; cursor == nil {
 			return tools, nil
 		}
 		if len(tools) > maxTools {
 			break
 		}
-		cursor = next
 	}
 	return nil, fmt.Errorf("its list of tools has no end: %d so far", len(tools))
 }
 
-// toolsPage is one page of tools/list; next is the cursor of the page behind it, nil at the end.
-func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page [][]byte, next []byte, err error) {
+// toolsPage is one page of tools/list.
+func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page *toolPage, err error) {
 	params := []byte("{}")
 	if cursor != nil {
 		params = setMember(params, "cursor", cursor)
@@ -53,16 +52,16 @@ func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page [][]byte
 	reply, err := c.ask(ctx, setMember([]byte(`{"jsonrpc":"2.0","id":`+newID()+`,"method":"tools/list"}`), "params", params))
 	switch {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case reply.failure != nil:
-		return nil, nil, fmt.Errorf("tools/list is refused: %.300s", reply.failure)
+		return nil, fmt.Errorf("tools/list is refused: %.300s", reply.failure)
 	case reply.result == nil:
-		return nil, nil, fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
+		return nil, fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
 	}
-	if page, err = itemsOf(memberOf(reply.result, "tools")); err != nil {
-		return nil, nil, errors.New("the result of tools/list has no list of tools")
+	if page = readToolPage(reply.result); page == nil {
+		return nil, errors.New("the result of tools/list has no list of tools")
 	}
-	return page, nextCursor(reply.result), nil
+	return page, nil
 }
 
 // leave ends the session with the server, where there is one. Whether the server hears of it does not matter.

@@ -89,14 +89,10 @@ func (m *MCP) guardName(s *mcpServer, tool string) string {
 
 func guarded(p *policy.Policy, tool string) bool { return p != nil && len(guardsOf(p, tool)) > 0 }
 
-// learn remembers the tools of a result of tools/list, and returns their sums; nil where it is no such result.
-func (m *MCP) learn(s *mcpServer, result []byte) ToolSums {
-	items, err := itemsOf(memberOf(result, "tools"))
-	if err != nil {
-		return nil
-	}
-	sums := ToolSums{}
-	for _, raw := range items {
+// learn remembers the tools of a page, and returns their sums.
+func (m *MCP) learn(s *mcpServer, page *toolPage) ToolSums {
+	sums := make(ToolSums, len(page.tools))
+	for _, raw := range page.tools {
 		var def struct {
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
@@ -221,14 +217,14 @@ func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Conte
 		if err != nil {
 			return err
 		}
-		page := m.learn(s, reply.result)
+		page := readToolPage(reply.result)
 		if page == nil {
 			return fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
 		}
-		for tool, sum := range page {
+		for tool, sum := range m.learn(s, page) {
 			sums.add(tool, sum)
 		}
-		if cursor = nextCursor(reply.result); cursor == nil {
+		if cursor = page.next; cursor == nil {
 			m.review(s, sums, true)
 			return nil
 		}
@@ -238,14 +234,6 @@ func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Conte
 	}
 	m.review(s, sums, false)
 	return errors.New("its list of tools has no end")
-}
-
-// nextCursor is where the page behind a result begins; nil where it is the last.
-func nextCursor(result []byte) []byte {
-	if next := memberOf(result, "nextCursor"); string(next) != "null" {
-		return next
-	}
-	return nil
 }
 
 // Refresh asks every server for its tools through the gateway's own connections. What is not as it was approved is raised.

@@ -30,6 +30,7 @@ const (
 // config is what agentgw.yaml says, with every default filled in and every secret read.
 type config struct {
 	file       string
+	bare       bool // made of a command, without a file: file only says what is kept beside what
 	listen     string
 	admin      string
 	ledger     string // URL; may hold a password
@@ -83,6 +84,7 @@ type configReader struct {
 	c    *config
 	env  environment
 	refs []reference // to upstreams, checked when all are known
+	from []string    // variables of the environment that hold secrets
 }
 
 type reference struct {
@@ -121,6 +123,7 @@ func (r *configReader) read() {
 			r.Fault(ref.node, policy.DidYouMean(ref.node.Value, names(r.c.upstreams)), "%s: there is no upstream %q", ref.what, ref.node.Value)
 		}
 	}
+	r.hide()
 	r.reachable(m["listen"], "listen", r.c.listen, "principals", len(r.c.principals) > 0 || m["principals"] != nil)
 	r.reachable(m["admin"], "admin", r.c.admin, "operators", len(r.c.operators) > 0 || m["operators"] != nil)
 }

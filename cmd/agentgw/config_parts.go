@@ -83,6 +83,21 @@ func (r *configReader) mcpServer(n *yaml.Node, upstream string) *gateway.MCPServ
 	return &gateway.MCPServer{Command: words}
 }
 
+// hide keeps the variables that the configuration takes its secrets from out of the environment of MCP servers that are started here:
+// whoever wrote such a server is not trusted with the secrets of agents and of other tools.
+func (r *configReader) hide() {
+	r.from = append(r.from, "AGENTGW_KEY")
+	env := slices.DeleteFunc(slices.Clone(r.env), func(line string) bool {
+		name, _, _ := strings.Cut(line, "=")
+		return slices.Contains(r.from, name)
+	})
+	for _, u := range r.c.upstreams {
+		if u.MCP != nil && len(u.MCP.Command) > 0 {
+			u.MCP.Env = env
+		}
+	}
+}
+
 func (r *configReader) headerName(n *yaml.Node, name string) bool {
 	if !httpguts.ValidHeaderFieldName(name) {
 		r.Fault(n, "", "%q cannot be the name of a header", name)
@@ -117,6 +132,7 @@ func (r *configReader) secret(n *yaml.Node, what, example string) (string, bool)
 			r.Fault(n, "set it before the start", "%s: the environment variable %s is not set", what, name)
 			return "", false
 		}
+		r.from = append(r.from, name)
 		return value, true
 	}
 	if file, isFile := strings.CutPrefix(text, "file:"); isFile && what != "ledger" {

@@ -11,14 +11,16 @@ import (
 )
 
 type doctorCmd struct {
-	Config string `short:"c" default:"agentgw.yaml" help:"Configuration file." placeholder:"FILE"`
-	Key    string `help:"Operator's secret, where a gateway runs; env:NAME reads it from the environment. AGENTGW_KEY, or the configuration's first operator, is used without it."`
+	Config  string   `short:"c" default:"agentgw.yaml" help:"Configuration file." placeholder:"FILE"`
+	Approve []string `name:"approve-tools" help:"Approve the tools of these MCP servers as they are now: what differs later is raised." placeholder:"UPSTREAM"`
+	Key     string   `help:"Operator's secret, where a gateway runs; env:NAME reads it from the environment. AGENTGW_KEY, or the configuration's first operator, is used without it."`
 }
 
 // Help is shown by `agentgw doctor --help`.
 func (doctorCmd) Help() string {
-	return "Reads the configuration, asks its ledger and, where it runs, its gateway. It changes nothing. The exit code is 1 where something is " +
-		"unsafe: where an effect could happen twice, or a secret be read by others. Warnings do not fail."
+	return "Reads the configuration, asks its ledger, its MCP servers for their tools and, where it runs, its gateway. But for --approve-tools it " +
+		"changes nothing. The exit code is 1 where something is unsafe: where an effect could happen twice, a secret be read by others, or a " +
+		"tool is not the one that was approved. Warnings do not fail."
 }
 
 // Levels of what a doctor says.
@@ -63,6 +65,9 @@ func (cmd *doctorCmd) Run(a *app) error {
 	d.doors()
 	d.policies()
 	d.spool()
+	if err := d.tools(cmd.Approve); err != nil {
+		return err
+	}
 	d.gateway()
 	return d.report()
 }
@@ -128,8 +133,12 @@ func (d *doctor) doors() {
 	}
 	for _, name := range names(d.c.upstreams) {
 		u := d.c.upstreams[name]
-		if u.URL != nil && u.URL.Scheme == "http" && !isLoopback(u.URL.Host+":80") && !isLoopback(u.URL.Host) && (len(u.Headers) > 0 || u.URL.User != nil) {
-			d.say(levelWarning, "upstream "+name, "write its url with https", "its secret goes to %s unencrypted", u.URL.Host)
+		to := u.URL
+		if u.MCP != nil {
+			to = u.MCP.URL
+		}
+		if to != nil && to.Scheme == "http" && !isLoopback(to.Host+":80") && !isLoopback(to.Host) && (len(u.Headers) > 0 || to.User != nil) {
+			d.say(levelWarning, "upstream "+name, "write its url with https", "its secret goes to %s unencrypted", to.Host)
 		}
 	}
 }

@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "write what commands say into the scripts, to be read as a diff")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"agentgw": main})
+	testscript.Main(m, map[string]func(){"agentgw": main, "notes-server": notesServer})
 }
 
 // TestScripts runs testdata/*.txtar: every command as users type it, with its exit code.
@@ -51,6 +51,10 @@ func TestScripts(t *testing.T) {
 			"redis":          startRedis,
 			"cut_replica":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(stageOf(ts).replicated.Cut()) },
 			"remember":       remember,
+			"notes":          startNotes,
+			"talk":           talk,
+			"post":           post,
+			"until_says":     untilSays,
 		},
 	})
 }
@@ -61,7 +65,7 @@ type stage struct {
 	replicated *redistest.Sentinels
 	stop       context.CancelFunc
 	ended      chan int // exit code of `serve`
-	stderr     strings.Builder
+	stderr     transcript
 }
 
 type stageKey struct{}
@@ -144,14 +148,14 @@ func untilHappened(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // stopsSaying TEXT: the gateway that was stopped had said so on stderr.
-func stopsSaying(ts *testscript.TestScript, _ bool, args []string) {
-	if said := stageOf(ts).stderr.String(); !strings.Contains(said, args[0]) {
-		ts.Fatalf("serve did not say %q:\n%s", args[0], said)
+func stopsSaying(ts *testscript.TestScript, neg bool, args []string) {
+	if said := stageOf(ts).stderr.String(); strings.Contains(said, args[0]) == neg {
+		ts.Fatalf("what serve said of %q:\n%s", args[0], said)
 	}
 }
 
 // variables are those of a script that `serve` sees.
-var variables = []string{"BILLING_URL", "BILLING_AUTHORIZATION", "LEDGER", "AGENT_KEY", "OTHER_KEY", "OPS_KEY"}
+var variables = []string{"BILLING_URL", "BILLING_AUTHORIZATION", "LEDGER", "AGENT_KEY", "OTHER_KEY", "OPS_KEY", "NOTES_URL", "WORK"}
 
 // startGateway runs `agentgw --json serve --config FILE ARGS…` and sets AGENTS and OPERATORS to its addresses.
 func startGateway(ts *testscript.TestScript, _ bool, args []string) {
@@ -160,6 +164,7 @@ func startGateway(ts *testscript.TestScript, _ bool, args []string) {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	s := stageOf(ts)
+	s.stderr.Reset()
 	ctx, stop := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	ended := make(chan int, 1)

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"agentgw/gateway"
+	"agentgw/ledger/filestore"
 	"agentgw/policy"
 )
 
@@ -46,7 +47,7 @@ func (m *mcpCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	in, err := m.open(a, c, log)
+	in, err := m.open(a, c, path, log)
 	if err != nil {
 		return err
 	}
@@ -90,44 +91,46 @@ func (m *mcpCmd) config(a *app, log *slog.Logger) (c *config, path string, err e
 
 // configOf is the configuration of a bare command: no policies, unmatched calls guarded.
 func (m *mcpCmd) configOf(command []string, a *app) (*config, error) {
-	c := &config{ledger: m.Ledger, unmatched: "auto", tools: map[string]*gateway.Tool{}, upstreams: map[string]*gateway.Upstream{
+	c := &config{bare: true, ledger: m.Ledger, unmatched: "auto", tools: map[string]*gateway.Tool{}, upstreams: map[string]*gateway.Upstream{
 		"server": {Name: "server", MCP: &gateway.MCPServer{Command: command}}}}
-	if c.ledger == "" {
-		file, err := cacheFile(command, a.env)
-		if err != nil {
-			return nil, err
-		}
-		c.ledger, c.file = "file:"+file, file
-	}
 	var err error
+	if c.file, err = cacheFile(command, a.env); err != nil {
+		return nil, err
+	}
+	if c.ledger == "" {
+		c.ledger = "file:" + c.file
+	}
 	c.policy, err = policy.Load(nil, policy.Env{})
 	return c, err
 }
 
-// cacheFile is where a command's effects are remembered: one folder for each command and place where it is started, so that a client that restarts the
-// server goes on where it was.
+// cacheFile is where a command's effects are remembered, and beside it what else is: one folder for each command and place where it is
+// started, so that a client that restarts the server goes on where it was.
 func cacheFile(command []string, env environment) (string, error) {
 	root := env.get("XDG_CACHE_HOME")
 	if root == "" {
 		var err error
 		if root, err = os.UserCacheDir(); err != nil {
-			return "", fmt.Errorf("there is no folder for the ledger (%w); name one with --ledger file:PATH", err)
+			return "", fmt.Errorf("there is no folder for what is remembered (%w); name one with the variable XDG_CACHE_HOME", err)
 		}
 	}
 	here, _ := os.Getwd()
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{here}, command...), "\x00")))
 	dir := filepath.Join(root, "agentgw", "mcp", hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("there is no folder for the ledger (%w); name one with --ledger file:PATH", err)
+		return "", fmt.Errorf("there is no folder for what is remembered (%w); name one with the variable XDG_CACHE_HOME", err)
 	}
 	return filepath.Join(dir, "agentgw.db"), nil
 }
 
 // open opens the gateway. A ledger in the cache folder that another process holds belongs to another client of the same server: the two
 // are different callers, and each is guarded on its own.
-func (m *mcpCmd) open(a *app, c *config, log *slog.Logger) (*instance, error) {
+func (m *mcpCmd) open(a *app, c *config, path string, log *slog.Logger) (*instance, error) {
 	in, err := c.open(a.stderr, log)
-	if err == nil || len(m.Command) == 0 || m.Ledger != "" {
+	if errors.Is(err, filestore.ErrInUse) && !c.bare {
+		return nil, fmt.Errorf("%w.\nWhere that is `agentgw serve`, let the client use it: http://%s%s instead of this command", err, c.listen, path)
+	}
+	if err == nil || !c.bare || m.Ledger != "" {
 		return in, err
 	}
 	log.Warn("the ledger of this command is in use or cannot be opened; this run remembers its own calls only, and only while it runs", "ledger", c.ledger, "error", err)

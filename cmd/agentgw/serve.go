@@ -78,6 +78,7 @@ func serve(ctx context.Context, in *instance, log *slog.Logger, recovered bool, 
 	watching, stopWatching := context.WithCancel(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() { in.Watch(watching, in.metrics.Doubts) })
+	watch.Go(func() { in.mcp.Refresh(watching) }) // so that a tool that changed meanwhile is raised before it is used
 	watch.Go(func() {
 		for pause := 5 * time.Second; !recovered && in.Clock.Sleep(watching, pause) == nil; pause = min(2*pause, 10*time.Minute) {
 			recovered = in.recover(watching, log)

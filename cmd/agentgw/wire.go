@@ -32,7 +32,7 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 	}
 	l := ledger.New(store)
 	in := &instance{config: c, metrics: gateway.NewMetrics(l), http: gateway.NewHTTP(c.tools, c.upstreams)}
-	in.mcp = gateway.NewMCP(gateway.MCPOptions{Upstreams: c.upstreams, Tools: c.tools, Policy: c.policy, Next: in.http, Log: warn})
+	in.mcp = gateway.NewMCP(gateway.MCPOptions{Upstreams: c.upstreams, Tools: c.tools, Policy: c.policy, Next: in.http, Log: warn, Approvals: c.approvals()})
 	in.drain = newDrain(in.metrics.Time(in.mcp, c.tools))
 	observers := gateway.Observers{in.metrics}
 	if warn != nil {
@@ -62,6 +62,18 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 
 // spool is the folder of outcomes that the ledger could not take: beside the configuration, for it belongs to this gateway alone.
 func (c *config) spool() string { return c.beside("agentgw.spool") }
+
+// approvals is the folder of what was approved of MCP servers' tools: beside the configuration, for it belongs to it.
+func (c *config) approvals() *gateway.Approvals {
+	a := &gateway.Approvals{Folder: c.beside("agentgw.tools")}
+	a.Mend = func(server string) string {
+		if c.bare {
+			return "rm " + a.File(server)
+		}
+		return "agentgw doctor --config " + c.file + " --approve-tools " + server
+	}
+	return a
+}
 
 // agents is the handler of the agents' listener.
 func (in *instance) agents() http.Handler {

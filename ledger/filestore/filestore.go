@@ -180,6 +180,9 @@ func number(b []byte) uint64 {
 	return binary.BigEndian.Uint64(b)
 }
 
+// ErrInUse is wrapped by the error of Open where another process has the ledger open.
+var ErrInUse = errors.New("another agentgw has this ledger open")
+
 var (
 	errDamaged = errors.New("the file is damaged")
 	errForeign = errors.New("the file is not a ledger of this agentgw")
@@ -189,7 +192,7 @@ var (
 func explain(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("ledger %s: another agentgw has this ledger open: stop it, or give this one a file of its own (`ledger: file:…`), or both a Redis", path)
+		return fmt.Errorf("ledger %s: %w: stop it, or give this one a file of its own (`ledger: file:…`), or both a Redis", path, ErrInUse)
 	case errors.Is(err, errForeign), errors.Is(err, berrors.ErrVersionMismatch):
 		return fmt.Errorf("ledger %s: %w: name another file (`ledger: file:…`)", path, err)
 	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, errDamaged):

@@ -1,6 +1,6 @@
 # What there is to run. scripts/test.sh installs what the tests need on Debian.
 
-.PHONY: test ci demo cover fuzz bench chaos accuracy mutants update
+.PHONY: test ci demo cover fuzz bench chaos verify model accuracy mutants update
 
 test: ## all tests, with the race detector
 	scripts/test.sh
@@ -26,6 +26,12 @@ bench: ## the gateway against a bare reverse proxy, and the parts
 chaos: ## the long runs: everything dies and freezes under load, by a schedule that CHAOS_SEED repeats; twenty failovers
 	CHAOS_CALLS=100000 CHAOS_EFFECTS=5000 CHAOS_RATE=200 go test -count=1 -v -timeout 90m ./chaos
 	CHAOS_ROUNDS=20 go test -count=1 -v -timeout 60m -run FailoverStorm ./ledger/redisstore
+
+model: ## the protocol in every order of its steps, also the scenes that have tens of thousands
+	INTERLEAVINGS=all go test -count=1 -v -timeout 90m -run 'TestModel|TestInterleavings' ./ledger
+
+verify: ## the fault battery on every kind of ledger, five times each fault; the table of docs/verify.md
+	VERIFY_TIMES=5 go test -count=1 -v -timeout 30m -run '^TestVerify$$' ./cmd/agentgw
 
 accuracy: ## keys measured on labelled calls, where the data is there
 	go test -count=1 -v -run Accuracy ./canonicalize ./accuracy

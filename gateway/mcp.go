@@ -83,6 +83,10 @@ func (d *doors) readMCP(c echo.Context, who *Principal) (m *mcpRequest, ok bool)
 	if m.revision == "" {
 		m.revision = c.Request().Header.Get("Mcp-Protocol-Version")
 	}
+	if d.tellsSecret(msg) {
+		out.fail(m.id, http.StatusBadRequest, &rpcError{code: codeInvalidParams, message: "params._meta holds a principal's secret: send it as Authorization or Agentgw-Key, and nowhere else."})
+		return nil, false
+	}
 	if err := m.agrees(); err != nil {
 		out.fail(m.id, http.StatusBadRequest, err)
 		return nil, false

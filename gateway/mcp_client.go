@@ -117,7 +117,7 @@ func (c *mcpClient) discover(ctx context.Context, refused *mcpReply) (*mcpSessio
 		return nil, notSent(err)
 	}
 	if !strings.Contains(string(memberOf(reply.result, "supportedVersions")), `"`+revisionStateless+`"`) {
-		why := fmt.Errorf("%s speaks no revision of MCP that is known here: initialize: %.200s (status %d)", c.server.name, refused.body, refused.status)
+		why := fmt.Errorf("%s speaks no revision of MCP that is known here: initialize: %s (status %d)", c.server.name, c.server.said(refused.body), refused.status)
 		if refused.status == http.StatusMethodNotAllowed {
 			why = fmt.Errorf("%w; a server that speaks HTTP+SSE only has to be reached through a bridge, or over its pipes", why)
 		}

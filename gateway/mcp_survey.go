@@ -54,9 +54,9 @@ func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page *toolPag
 	case err != nil:
 		return nil, err
 	case reply.failure != nil:
-		return nil, fmt.Errorf("tools/list is refused: %.300s", reply.failure)
+		return nil, fmt.Errorf("tools/list is refused: %s", c.server.said(reply.failure))
 	case reply.result == nil:
-		return nil, fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
+		return nil, fmt.Errorf("tools/list is answered with status %d: %s", reply.status, c.server.said(reply.body))
 	}
 	if page = readToolPage(reply.result); page == nil {
 		return nil, errors.New("the result of tools/list has no list of tools")

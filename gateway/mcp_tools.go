@@ -219,7 +219,7 @@ func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Conte
 		}
 		page := readToolPage(reply.result)
 		if page == nil {
-			return fmt.Errorf("tools/list is answered with status %d: %.300s", reply.status, reply.body)
+			return fmt.Errorf("tools/list is answered with status %d: %s", reply.status, s.said(reply.body))
 		}
 		for tool, sum := range m.learn(s, page) {
 			sums.add(tool, sum)

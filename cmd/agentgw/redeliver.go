@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"agentgw"
 )
 
 type redeliverCmd struct {
@@ -28,7 +30,8 @@ type redeliverCmd struct {
 func (redeliverCmd) Help() string {
 	return `Sends a bulk of calls again, after an incident or from a queue: what was done is not done again, what is missing is done. FILE.done
 beside the file keeps what is settled; after an interruption the same command goes on where it was. Remove FILE.done to begin anew: that
-repeats nothing either. Calls of one object that depend on each other need --at 1.
+repeats nothing either. Calls of one object that depend on each other need --at 1: from the first of them that is missing on they are done as they
+stand in the file.
 
 The exit code is 0 where every line is done, 1 where one is refused, in doubt or failed, 2 where one cannot be read; then nothing was sent.`
 }
@@ -55,7 +58,10 @@ func (c *redeliverCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	r := &redelivery{cmd: c, door: door, done: done, report: newRedeliverReport(bulk, done), progress: a.newProgress(bulk.lines)}
+	r := &redelivery{cmd: c, door: door, done: done, report: newRedeliverReport(bulk, done), progress: a.newProgress(bulk.lines), moved: map[agentgw.Partition]int{}}
+	for _, was := range done.known {
+		r.move(was)
+	}
 	err = errors.Join(r.all(a.ctx), done.close())
 	r.progress.end()
 	return errors.Join(err, a.showRedelivered(c.File, r.report))
@@ -79,6 +85,33 @@ type redelivery struct {
 	mu       sync.Mutex
 	report   *redeliverReport
 	progress *progress
+	moved    map[agentgw.Partition]int // the first line that this redelivery, earlier runs included, executed on an object
+}
+
+// move notes what a line did to its object.
+func (r *redelivery) move(was mark) {
+	id, err := agentgw.ParseEffectID(was.Effect)
+	if was.Is != isExecuted || err != nil {
+		return
+	}
+	if first, ok := r.moved[id.Partition]; !ok || was.Line < first {
+		r.moved[id.Partition] = was.Line
+	}
+}
+
+// mode is how a line is sent. What was missing of an object's history is missing from there on: an operation that comes after one that
+// this redelivery executed was not done before, even if an earlier one has the same key, so the policy judges it as any other call.
+func (r *redelivery) mode(l *bulkLine, checked *decision) string {
+	if checked.Effect == nil || checked.Decision != "executed" && checked.Decision != "replayed" {
+		return "redeliver" // nothing of its own is on record
+	}
+	id, err := agentgw.ParseEffectID(checked.Effect.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, ok := r.moved[id.Partition]; err == nil && ok && first < l.number {
+		return "execute"
+	}
+	return "redeliver"
 }
 
 // all carries the lines that are not settled, so many at a time. When ctx ends, what is under way is finished and no more begun.
@@ -130,6 +163,7 @@ func (r *redelivery) one(ctx context.Context, l *bulkLine) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.add(was)
+	r.move(was)
 	r.progress.step(r.report)
 	return nil
 }
@@ -143,7 +177,7 @@ func (r *redelivery) carry(ctx context.Context, l *bulkLine) (was mark, left boo
 	case d.Decision == "" || d.Decision == "unavailable":
 		return l.mark(isFailed, d), false
 	case d.Decision != "passed":
-		d, left = r.ask(ctx, l, "redeliver", r.cmd.Tries)
+		d, left = r.ask(ctx, l, r.mode(l, d), r.cmd.Tries)
 		return l.mark(categoryOf(d), d), left
 	case r.done.begun(l):
 		d.Detail = "No policy guards this call, and an earlier run was interrupted while it was under way. Look up whether it was done."
@@ -230,15 +264,18 @@ type redeliverReport struct {
 	Refused    int    `json:"refused"`
 	Doubt      int    `json:"in_doubt"`
 	Failed     int    `json:"failed"`
-	Unreadable int    `json:"unreadable,omitempty"` // and skipped
-	Left       int    `json:"left"`                 // not sent before the interruption
-	Earlier    int    `json:"earlier,omitempty"`    // of them settled by earlier runs
-	Attention  []mark `json:"attention,omitempty"`  // what is not done
+	Unreadable int    `json:"unreadable,omitempty"`  // and skipped
+	Left       int    `json:"left"`                  // not sent before the interruption
+	Earlier    int    `json:"earlier,omitempty"`     // of them settled by earlier runs
+	Same       int    `json:"same_effect,omitempty"` // of those done already: whose effect another line asks for, too
+	Attention  []mark `json:"attention,omitempty"`   // what is not done
+
+	lines map[string]int // of each effect
 }
 
 // newRedeliverReport begins with what earlier runs settled.
 func newRedeliverReport(bulk *bulk, done *journal) *redeliverReport {
-	r := &redeliverReport{Lines: bulk.lines, Unreadable: len(bulk.unreadable), Left: bulk.lines}
+	r := &redeliverReport{lines: map[string]int{}, Lines: bulk.lines, Unreadable: len(bulk.unreadable), Left: bulk.lines}
 	for _, was := range done.known {
 		if was.final() {
 			r.add(was)
@@ -250,6 +287,11 @@ func newRedeliverReport(bulk *bulk, done *journal) *redeliverReport {
 
 func (r *redeliverReport) add(was mark) {
 	r.Left--
+	if was.Effect != "" && (was.Is == isAlready || was.Is == isExecuted) {
+		if r.lines[was.Effect]++; r.lines[was.Effect] > 1 && was.Is == isAlready {
+			r.Same++
+		}
+	}
 	switch was.Is {
 	case isAlready:
 		r.Already++
@@ -287,6 +329,10 @@ func (a *app) showRedelivered(file string, r *redeliverReport) error {
 	a.table(rows)
 	if r.Earlier > 0 {
 		fmt.Fprintf(a.stdout, "%d of them by earlier runs, as %s.done says.\n", r.Earlier, file)
+	}
+	if r.Same > 0 {
+		fmt.Fprintf(a.stdout, "%d of those done already ask for an effect that another line asks for, too. Where one was meant once more and is missing, "+
+			"make that call by itself with agentgw call.\n", r.Same)
 	}
 	for _, was := range r.Attention {
 		fmt.Fprintf(a.stdout, "%s:%d: %s: %s\n", file, was.Line, words(was.Decision, was.Outcome, was.Reason, was.Effect), was.Detail)

@@ -50,9 +50,15 @@ type entry struct {
 	written chan error
 }
 
+// errInUse: another process has the journal. The lock ends with its process, however that ends.
+var errInUse = errors.New("in use")
+
 // openJournal reads what earlier runs left. It refuses where the file is no longer the one that they sent.
 func openJournal(name string, b *bulk) (*journal, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openAlone(name)
+	if errors.Is(err, errInUse) {
+		return nil, usagef("another agentgw redeliver of this file is running: it holds %s; wait until it ends, or stop it: the same command then goes on with what is left", name)
+	}
 	if err != nil {
 		return nil, usage(err)
 	}

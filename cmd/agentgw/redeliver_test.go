@@ -268,6 +268,36 @@ func TestRedeliverJournal(t *testing.T) {
 	}
 }
 
+// TestRedeliverTwice: a second run over a file says that the first one is at it, and sends nothing.
+func TestRedeliverTwice(t *testing.T) {
+	dir := t.TempDir()
+	begun, goOn := make(chan struct{}, 8), make(chan struct{})
+	at := startBulk(t, dir, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- struct{}{}; <-goOn }))
+	file := filepath.Join(dir, "bulk.jsonl")
+	if err := os.WriteFile(file, []byte(`{"tool":"bare","arguments":{"ref":"A"}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"redeliver", "--unguarded", "--url", at, file}
+	first := make(chan int, 1)
+	go func() { first <- run(t.Context(), args, nil, io.Discard, io.Discard, os.Environ()) }()
+	<-begun
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), args, nil, &out, &errs, os.Environ()); code != exitUsage ||
+		!strings.Contains(errs.String(), file+".done") || !strings.Contains(errs.String(), "wait until it ends") {
+		t.Errorf("%d: %s%s", code, out.String(), errs.String())
+	}
+	close(goOn)
+	if code := <-first; code != exitFine {
+		t.Errorf("the first ended with %d", code)
+	}
+	if len(begun) != 0 {
+		t.Error("it was sent twice")
+	}
+	if r := redeliver(t, 1, file, "--unguarded", "--url", at); r.Executed != 1 || r.Earlier != 1 { // the lock is gone with its run
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestProgressLines: without a terminal there are plain lines, on one a bar that is rewritten.
 func TestProgressLines(t *testing.T) {
 	var out strings.Builder

@@ -72,6 +72,8 @@ var mutants = []mutant{
 	{Rule: "a lapse is written before it is told", File: book, Old: "	if !j.Lapse {\n		return false, nil\n	}", New: "	return false, nil"},
 	{Rule: "the version an operator saw is checked", File: oper, Old: "version != 0 && version != e.Version", New: "false", Guards: []string{"./gateway", "./cmd/agentgw", "-run", "Admin|Operator|Effects|Script"}},
 	{Rule: "several partitions are claimed before anything is launched", File: machine, Old: "	if reserve {\n		e.State = agentgw.StateClaimed\n	}", New: ""},
+	{Rule: "a lock that is held is in the way", File: "ledger/elsewhere.go", Old: "x != nil && h.names(x) && x.State.Open()", New: "x != nil && h.names(x) && !x.State.Open()", Guards: []string{"./ledger", "-run", "TestInterleavings"}},
+	{Rule: "a caller's key that another has taken is not let go", File: "ledger/hold.go", Old: "if err != nil || !k.names(e) {", New: "if err != nil || false && !k.names(e) {", Guards: []string{"./ledger", "-run", "TestInterleavings"}},
 	{Rule: "a refusal elsewhere releases the claim", File: claim, Old: "			if err := t.release(ctx); err != nil {\n				return Finding{}, err\n			}\n			continue", New: "			continue"},
 	{Rule: "a claim that may stand is withdrawn", File: flow, Old: "if errors.As(err, &unsure) {", New: "if errors.As(err, &unsure) && ctx == nil {"},
 	{Rule: "an outcome that cannot be written waits", File: attempt, Old: "	written := g.spool(claim.Effect, res)", New: "	if err != nil {\n		return claim.Effect\n	}\n	written := g.spool(claim.Effect, res)"},

@@ -92,11 +92,14 @@ func (m mutant) test(root string) (by string, err error) {
 		}
 	}
 	for _, guard := range m.guards() {
-		cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout=3m", "-overlay", overlay}, guard...)...)
+		cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout=8m", "-overlay", overlay}, guard...)...)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if bytes.Contains(out, []byte("[build failed]")) {
 			return "", fmt.Errorf("the mutant does not compile: %s", out)
+		}
+		if bytes.Contains(out, []byte("panic: test timed out")) {
+			return "", fmt.Errorf("the tests do not end within 8 minutes, which says nothing: try again on a machine that has less to do")
 		}
 		if err != nil {
 			return nameOf(out), nil

@@ -63,6 +63,12 @@ func (p *Policy) Operation(name string) *Operation {
 	return nil
 }
 
+// Says reports whether the policy states a member of the operation itself, instead of leaving its default.
+func (o *Operation) Says(member string) bool {
+	_, ok := o.marks[member]
+	return ok
+}
+
 // Reads reports whether calls of the operation go past the ledger: nothing is claimed for them, and nothing is remembered.
 func (o *Operation) Reads() bool {
 	return o.Pattern == agentgw.Read || o.Pattern == agentgw.Unguarded

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 
+	"agentgw"
 	"agentgw/policy"
 )
 
@@ -115,7 +117,7 @@ func (d *doctor) doors() {
 			d.say(levelFine, l.name, "", "%s is for this machine only", l.at)
 			continue
 		}
-		_, port, _ := strings.Cut(l.at, ":")
+		_, port, _ := net.SplitHostPort(l.at)
 		d.say(levelUnsafe, l.name, fmt.Sprintf("write %s: 127.0.0.1:%s and put TLS before it: caddy reverse-proxy --from gateway.example --to 127.0.0.1:%s",
 			l.name, port, port), "secrets and calls reach %s unencrypted from other machines", l.at)
 	}
@@ -154,9 +156,23 @@ func (d *doctor) policies() {
 	default:
 		d.say(levelFine, "policies", "", "%s guarded; others: %s", count(len(guarded), "operation"), d.c.unmatched)
 	}
+	if open := withoutTTL(d.c.policy); len(open) > 0 {
+		d.say(levelWarning, "policies", "write ttl: 7d there, or for how long the same call may still come again", "%s: no ttl: when a success is 24h old, the same call executes again",
+			listed(open))
+	}
 	for _, f := range policy.Lint(d.c.policy) {
 		d.say(levelWarning, fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Col), f.Remedy, "%s", f.Message)
 	}
+}
+
+// withoutTTL are the operations whose successes answer for the default of a day, which nobody has said is enough.
+func withoutTTL(p *policy.Policy) (names []string) {
+	for _, o := range p.Operations {
+		if o.Pattern == agentgw.Once && !o.Says("ttl") && !o.Says("tombstone") {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // spool: outcomes that wait for the ledger.

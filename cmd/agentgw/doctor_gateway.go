@@ -17,7 +17,7 @@ import (
 func (d *doctor) gateway() {
 	runs, err := d.ready()
 	if err != nil {
-		d.say(levelUnknown, "gateway", "", "%v", err)
+		d.say(levelUnknown, "gateway", "agentgw serve --config "+d.c.file, "%v", err)
 	}
 	if runs {
 		d.answers()
@@ -29,7 +29,7 @@ func (d *doctor) gateway() {
 func (d *doctor) answers() {
 	door, err := through("http://"+d.c.admin, d.key)
 	if err != nil {
-		d.say(levelUnknown, "metrics", "", "%v", err)
+		d.say(levelUnknown, "metrics", "agentgw serve --config "+d.c.file, "%v", err)
 		return
 	}
 	answer, err := door.do(d.ctx, http.MethodGet, "/metrics", nil)
@@ -139,7 +139,7 @@ func (d *doctor) doubts() {
 		door.end()
 	}
 	if err != nil {
-		d.say(levelUnknown, "doubts", "", "%v", err)
+		d.say(levelUnknown, "doubts", "agentgw effects list --state indeterminate --config "+d.c.file, "%v", err)
 		return
 	}
 	if len(page.Effects) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -51,13 +52,13 @@ func (d *doctor) file(name string) {
 func (d *doctor) redis() {
 	store, err := redisstore.Open(d.c.ledger, d.c.redis)
 	if err != nil {
-		d.say(levelUnsafe, "ledger", "", "%v", err)
+		d.say(levelUnsafe, "ledger", "correct ledger: in "+d.c.file, "%v", err)
 		return
 	}
 	defer store.Close()
 	all, err := store.Facts(d.ctx)
 	if err != nil {
-		d.say(levelUnsafe, "ledger", "", "%v", err)
+		d.say(levelUnsafe, "ledger", "see that it answers: "+pingFor(d.c.ledger), "%v", err)
 		return
 	}
 	for _, f := range all {
@@ -77,8 +78,24 @@ func (d *doctor) redis() {
 		}
 	}
 	if err := store.Health(d.ctx); err != nil {
-		d.say(levelUnsafe, "ledger", "", "%v", err)
+		d.say(levelUnsafe, "ledger", "mend what it says, then: agentgw doctor --config "+d.c.file, "%v", err)
 	}
+}
+
+// pingFor asks the first server that a ledger's URL names whether it is there. It shows no secret.
+func pingFor(ledger string) string {
+	scheme, rest, _ := strings.Cut(shownLedger(ledger), "://")
+	if scheme == "redis+unix" {
+		return "redis-cli -s " + rest + " PING"
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	first, _, _ := strings.Cut(rest, ",")
+	host, port, err := net.SplitHostPort(first)
+	if err != nil {
+		host, port = strings.Trim(first, "[]"), map[string]string{"redis-sentinel": "26379"}[scheme]
+	}
+	tls := map[string]string{"rediss": " --tls"}[scheme]
+	return fmt.Sprintf("redis-cli%s -h %s -p %s PING", tls, host, cmp.Or(port, "6379"))
 }
 
 // cli is a redis-cli command for a node.
@@ -96,7 +113,7 @@ func (d *doctor) eviction(f redisstore.Facts) {
 			"its maxmemory-policy is %s: when memory is short it forgets effects, which then happen again", f.Eviction)
 	}
 	if f.Max > 0 && f.Used > f.Max/10*8 {
-		d.say(levelWarning, "redis "+f.Addr, cliFor(f, "CONFIG SET maxmemory <more>"), "%d of %d MB are used: when it is full, guarded calls are refused", f.Used>>20, f.Max>>20)
+		d.say(levelWarning, "redis "+f.Addr, cliFor(f, fmt.Sprintf("CONFIG SET maxmemory %dmb", f.Max>>19))+", and the same in redis.conf", "%d of %d MB are used: when it is full, guarded calls are refused", f.Used>>20, f.Max>>20)
 	}
 }
 

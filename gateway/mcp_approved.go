@@ -123,17 +123,17 @@ func (a *Approvals) Approve(server string, sums ToolSums) error {
 	return a.write(server, sums, os.Rename)
 }
 
-// trust approves what a server offers first. Where another process was first, its word stands.
-func (a *Approvals) trust(server string, sums ToolSums) error {
+// trust approves what a server offers first, and returns what is approved now: where another process was first, its word stands.
+func (a *Approvals) trust(server string, sums ToolSums) (ToolSums, error) {
 	if a.Folder == "" {
 		a.keepHere(server, sums)
-		return nil
+		return sums, nil
 	}
-	err := a.write(server, sums, first)
-	if err != nil {
+	if err := a.write(server, sums, first); err != nil {
 		a.keepHere(server, sums)
+		return nil, err
 	}
-	return err
+	return a.Of(server)
 }
 
 // first puts a file where none is; one that is there stands. Where the file system cannot tell, the last one stands.
@@ -189,15 +189,9 @@ func (m *MCP) review(s *mcpServer, sums ToolSums, all bool) {
 		s.log.Warn("it offers more tools than can be approved: changes are not noticed", "tools", len(sums), "at_most", maxTools)
 		return
 	case approved == nil && all && len(sums) > 0:
-		err := m.Approvals.trust(s.name, sums)
-		switch {
-		case err != nil:
-			s.log.Warn("its tools are trusted as they are now, and remembered in this process only", "tools", len(sums), "error", err)
-		case m.Approvals.Folder != "":
-			s.log.Info("its tools are trusted as they are now, and changes will be raised", "tools", len(sums), "file", m.Approvals.File(s.name))
-		}
-		return
-	case approved == nil:
+		approved = m.trust(s, sums)
+	}
+	if approved == nil {
 		return
 	}
 	mend := ""
@@ -212,6 +206,18 @@ func (m *MCP) review(s *mcpServer, sums ToolSums, all bool) {
 		}
 		s.log.Warn(c.what(), "tool", c.Tool, "sha256", c.Now, "approved", c.Approved, "approve", mend)
 	}
+}
+
+// trust approves what a server offers first, and says so. It returns what is approved now.
+func (m *MCP) trust(s *mcpServer, sums ToolSums) ToolSums {
+	approved, err := m.Approvals.trust(s.name, sums)
+	switch {
+	case err != nil:
+		s.log.Warn("its tools are trusted as they are now, and remembered in this process only", "tools", len(sums), "error", err)
+	case m.Approvals.Folder != "" && maps.Equal(approved, sums):
+		s.log.Info("its tools are trusted as they are now, and changes will be raised", "tools", len(sums), "file", m.Approvals.File(s.name))
+	}
+	return approved
 }
 
 func (c ToolChange) what() string {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -203,25 +204,35 @@ func TestMCPApprovedPages(t *testing.T) {
 	}
 }
 
-// TestMCPApprovedTogether: of gateways that trust at the same time one is first, and its word counts for all.
+// TestMCPApprovedTogether: of gateways that trust at the same time one is first, and its word counts for all, also where the server shows
+// each of them something else.
 func TestMCPApprovedTogether(t *testing.T) {
-	w := &watched{folder: t.TempDir()}
-	w.shows(toolA)
-	var all sync.WaitGroup
-	processes := []*mcpWorld{w.process(t), w.process(t), w.process(t), w.process(t)}
-	for _, p := range processes {
-		all.Go(func() { p.post(t, "/mcp/other", listTools, nil) })
-	}
-	all.Wait()
-	w.shows(toolAX)
-	for i, p := range processes {
-		p.post(t, "/mcp/other", listTools, nil)
-		if got := p.raised(); !slices.Equal(got, []string{"changed a"}) {
-			t.Errorf("process %d: %v", i, got)
+	for range 10 {
+		w := &watched{folder: t.TempDir()}
+		var all sync.WaitGroup
+		var processes []*mcpWorld
+		for i := range 4 {
+			each := &watched{folder: w.folder}
+			each.shows(strings.Replace(toolA, "adds", fmt.Sprintf("adds %d", i), 1))
+			processes = append(processes, each.process(t))
 		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(w.folder, "*")); len(left) != 1 {
-		t.Errorf("files: %v", left)
+		for _, p := range processes {
+			all.Go(func() { p.post(t, "/mcp/other", listTools, nil) })
+		}
+		all.Wait()
+		trusting := 0
+		for i, p := range processes {
+			trusts := strings.Contains(p.logged(), "are trusted as they are now")
+			if trusts {
+				trusting++
+			}
+			if got := p.raised(); trusts != (got == nil) || !trusts && !slices.Equal(got, []string{"changed a"}) {
+				t.Errorf("process %d trusts %v and raises %v", i, trusts, got)
+			}
+		}
+		if left, _ := filepath.Glob(filepath.Join(w.folder, "*")); len(left) != 1 || trusting != 1 {
+			t.Errorf("%d trust; files: %v", trusting, left)
+		}
 	}
 }
 

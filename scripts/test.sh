@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests with the race detector; arguments go to `go test`. On Debian, as root, it first installs what is missing: a C compiler
-# for the race detector, and redis-server, whose service is not started: the tests start servers of their own.
+# for the race detector, redis-server, whose service is not started: the tests start servers of their own, and libfaketime for one whose
+# clock jumps.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,7 @@ command -v go >/dev/null || { echo "test.sh: Go 1.26 or newer is needed: https:/
 missing=()
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 command -v redis-server >/dev/null || missing+=(redis-server)
+compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1' >/dev/null || missing+=(libfaketime)
 if [ ${#missing[@]} -gt 0 ]; then
 	if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
 		echo "test.sh: install ${missing[*]}, or run this on Debian as root" >&2

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -124,15 +121,6 @@ func (a *app) demoTotals(with, without demoTotal) {
 		row("the same agent without a gateway", without), row("through agentgw", with)})
 }
 
-// childGateway is a gateway in a process of its own, so that it can be killed.
-type childGateway struct {
-	dir     string
-	env     []string
-	process *exec.Cmd
-	agents  *client
-	ops     *client
-}
-
 // write puts the demo's configuration and policy into its folder.
 func (g *childGateway) write() error {
 	for _, name := range []string{"agentgw.yaml", "policy.yaml"} {
@@ -145,42 +133,6 @@ func (g *childGateway) write() error {
 		}
 	}
 	return nil
-}
-
-// start runs this program again as `serve`, and reads where it listens.
-func (g *childGateway) start(ctx context.Context) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	var stderr strings.Builder
-	g.process = exec.CommandContext(ctx, self)
-	g.process.Args = []string{"agentgw", "--json", "serve", "--config", filepath.Join(g.dir, "agentgw.yaml")}
-	g.process.Env, g.process.Stderr = g.env, &stderr
-	stdout, err := g.process.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := g.process.Start(); err != nil {
-		return err
-	}
-	var at struct{ Listen, Admin string }
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil || json.Unmarshal(line, &at) != nil {
-		g.kill()
-		return fmt.Errorf("the gateway did not start: %s", strings.TrimSpace(stderr.String()))
-	}
-	go io.Copy(io.Discard, stdout)
-	if g.agents, err = through("http://"+at.Listen, ""); err == nil {
-		g.ops, err = through("http://"+at.Admin, "")
-	}
-	return err
-}
-
-// kill ends the process at once, with SIGKILL: nothing can be tidied up.
-func (g *childGateway) kill() {
-	g.process.Process.Kill()
-	g.process.Wait()
 }
 
 func (g *childGateway) call(ctx context.Context, body callBody) (*decision, error) {

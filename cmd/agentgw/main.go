@@ -45,6 +45,7 @@ type cli struct {
 	Policy    policyCmd    `cmd:"" help:"Check, test, explain and draft policies."`
 	Doctor    doctorCmd    `cmd:"" help:"Say what is unsafe here, and how to mend it."`
 	Verify    verifyCmd    `cmd:"" help:"Prove on your own ledger that faults repeat nothing and lose nothing."`
+	Behind    behindCutCmd `cmd:"" name:"verify-gateway" hidden:""`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgw/ledger"
 	"agentgw/policy"
 )
 
@@ -31,11 +32,20 @@ func (s *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	store, err := openStore(c.ledger, c.redis)
+	if err != nil {
+		return err
+	}
+	return a.serve(c, store, s.Grace)
+}
+
+// serve runs a gateway over a store until the context ends.
+func (a *app) serve(c *config, store ledger.Store, grace time.Duration) error {
 	if a.env.get("GOGC") == "" {
 		debug.SetGCPercent(400) // a gateway's heap is small and its garbage short-lived: a few more megabytes save a tenth of its CPU
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
-	in, err := c.open(a.stdout, log)
+	in, err := c.openOver(store, a.stdout, log)
 	if err != nil {
 		return err
 	}
@@ -46,7 +56,7 @@ func (s *serveCmd) Run(a *app) error {
 	}
 	recovered := in.recover(a.ctx, log) // before the first call
 	a.announce(in, log, agents.Addr(), operators.Addr())
-	return serve(a.ctx, in, log, recovered, agents, operators, s.Grace)
+	return serve(a.ctx, in, log, recovered, agents, operators, grace)
 }
 
 // recover brings the outcomes of an earlier process, which the ledger could not take then, into it. It reports whether none is left:

@@ -30,7 +30,7 @@ func (verifyCmd) Help() string {
 	return `Runs this program as a gateway on your ledger, in front of a tool that counts what really happens, and lets everything go wrong: lost
 answers, kill -9, pauses, a ledger that is cut off. It works under a tenant of its own, never calls your tools, and what it leaves in the
 ledger expires within ten minutes; a run that is interrupted may also leave doubts under that tenant, which effects list --tenant shows. A
-file ledger must not be in use.
+file ledger must not be in use. The clock of a Redis is left alone: for the jump of a clock it starts one of its own, with libfaketime.
 
 The exit code is 1 where an effect happened twice, did not happen, was refused without a reason, or is in doubt though it can be known.`
 }
@@ -243,18 +243,25 @@ func (t *trial) another(o gateOptions) (target, error) {
 // settle lets an operator say what the witness has of each doubt, and makes the call once more.
 func (t *trial) settle(to target) error {
 	t.b.witness.idle(t.ctx)
-	for _, in := range t.intents {
+	errs := make(chan error, len(t.intents))
+	each(t.intents, func(in *intent) {
 		in.mu.Lock()
 		doubt := in.doubt
-		in.doubt = nil
+		in.doubt, in.known = nil, in.known || doubt != nil
 		in.mu.Unlock()
 		if doubt == nil {
-			continue
+			return
 		}
 		if err := to.resolve(t.ctx, doubt, t.b.witness.count(in.mark) > 0); err != nil {
-			return fmt.Errorf("%s: the doubt %s cannot be resolved: %w", in.mark, doubt.effect, err)
+			errs <- fmt.Errorf("%s: the doubt %s cannot be resolved: %w", in.mark, doubt.effect, err)
+			return
 		}
 		persist(t.ctx, to, in, patient)
+	})
+	close(errs)
+	var all error
+	for err := range errs {
+		all = errors.Join(all, err)
 	}
-	return nil
+	return all
 }

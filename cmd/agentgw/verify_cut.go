@@ -25,7 +25,16 @@ type cutPoint struct {
 // outage is how long a ledger stays away after it was cut off.
 const outage = 700 * time.Millisecond
 
-// cut decides when a ledger is cut off; drivers and wires ask it.
+// cutter decides when a ledger is cut off.
+type cutter interface {
+	// write is told of a write, and says whether it is the point: before it is carried out, or after.
+	write() (before, after bool)
+	// fall cuts the ledger off.
+	fall()
+	isDown() bool
+}
+
+// cut is the battery's cutter; drivers and wires ask it.
 type cut struct {
 	back chan struct{} // a token when the ledger is back
 
@@ -45,7 +54,7 @@ func (c *cut) arm(p cutPoint) {
 	c.point = &p
 }
 
-// write is told of a write, and says whether it is the point: before it is carried out, or after.
+// write implements cutter.
 func (c *cut) write() (before, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +97,7 @@ func (c *cut) isDown() bool {
 // cutStore is a store whose driver is cut off.
 type cutStore struct {
 	ledger.Store
-	*cut
+	cutter
 }
 
 var errCut = errors.New("the battery cut the ledger off")
@@ -137,17 +146,10 @@ type wire struct {
 	conns map[net.Conn]bool
 }
 
-// wirable says why no wire can stand in front of a ledger; "" where one can.
-func wirable(ledgerURL string) string {
-	switch scheme, _, _ := strings.Cut(ledgerURL, "://"); scheme {
-	case "redis", "redis+unix", "unix":
-		return ""
-	case "redis-sentinel", "redis-cluster":
-		return "its servers tell clients their own addresses"
-	case "rediss":
-		return "its connections are encrypted"
-	}
-	return "it has no connection"
+// wirable reports whether a wire can stand in front of a ledger: not where its servers tell clients their own addresses, or it is encrypted.
+func wirable(ledgerURL string) bool {
+	scheme, _, _ := strings.Cut(ledgerURL, ":")
+	return scheme == "redis" || scheme == "redis+unix"
 }
 
 // newWire stands in front of the Redis of a URL.

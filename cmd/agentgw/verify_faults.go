@@ -4,14 +4,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"agentgw/ledger"
-	"agentgw/ledger/filestore"
-	"agentgw/ledger/memstore"
 	"agentgw/ledger/redisstore"
 )
 
@@ -25,6 +21,7 @@ type fault struct {
 
 var faults = []*fault{
 	{"settle-then-lose", "The tool acts, and its answer is lost.", nil, turns(true, loses)},
+	{"reused-connection", "The same, on a connection that was used before.", nil, reusedConnection},
 	{"half-answer", "The tool acts, and its answer breaks off.", nil, turns(true, halves)},
 	{"5xx-after-settle", "The tool acts and answers 500.", nil, turns(true, fails)},
 	{"caller-left", "The tool is slow; the caller leaves, and asks again.", nil, callerLeft},
@@ -32,16 +29,16 @@ var faults = []*fault{
 	{"kill-before-send", "kill -9 while the gateway still connects to the tool.", needsProcess, killAt("send")},
 	{"kill-after-send", "kill -9 before the tool acts; it acts all the same.", needsProcess, killAt("act")},
 	{"kill-before-settle", "kill -9 after the tool acted, within its answer.", needsProcess, killAt("answer")},
-	{"paused-then-done", "The gateway stands still until its lease is over; the tool has acted.", needsPause, paused(true)},
-	{"paused-then-lost", "The same; the tool has not acted, and another gateway does it.", needsPause, paused(false)},
+	{"paused-then-done", "The gateway stands still until its lease is over; the tool has acted.", needsPause, pausedThenDone},
+	{"paused-then-lost", "The same; the tool has refused, and another gateway is doing it when the first goes on.", needsPause, pausedThenLost},
 	{"cut-before-claim", "The ledger is cut off before it has the claim.", nil, cutAt(1, false, false)},
 	{"cut-after-claim", "The ledger has the claim, and its answer is lost.", nil, cutAt(1, true, false)},
 	{"cut-before-outcome", "The ledger is cut off before it has the outcome.", nil, cutAt(2, false, false)},
 	{"cut-after-outcome", "The ledger has the outcome, and its answer is lost.", nil, cutAt(2, true, false)},
-	{"kill-before-claim", "kill -9 on the claim's way to the ledger.", needsWire, cutAt(1, false, true)},
-	{"kill-after-claim", "kill -9 when the ledger has the claim; nothing is sent.", needsWire, cutAt(1, true, true)},
-	{"kill-before-outcome", "kill -9 on the outcome's way to the ledger.", needsWire, cutAt(2, false, true)},
-	{"kill-after-outcome", "kill -9 when the ledger has the outcome and the caller has no answer.", needsWire, cutAt(2, true, true)},
+	{"kill-before-claim", "kill -9 on the claim's way to the ledger.", needsProcess, cutAt(1, false, true)},
+	{"kill-after-claim", "kill -9 when the ledger has the claim; nothing is sent.", needsProcess, cutAt(1, true, true)},
+	{"kill-before-outcome", "kill -9 on the outcome's way to the ledger.", needsProcess, cutAt(2, false, true)},
+	{"kill-after-outcome", "kill -9 when the ledger has the outcome and the caller has no answer.", needsProcess, cutAt(2, true, true)},
 	{"clock-jump", "The ledger's clock jumps ahead during a call, and back.", needsClock, clockJump},
 	{"rewording", "The same wish in many words is one effect.", nil, rewording},
 	{"distinctness", "Wishes that differ a little are different effects.", nil, distinctness},
@@ -64,20 +61,6 @@ func needsPause(b *battery) string {
 		return "this system cannot stop a process and let it go on"
 	}
 	return needsProcess(b)
-}
-
-func needsWire(b *battery) string {
-	if why := wirable(b.ledger); why != "" {
-		return "needs to stand between gateway and ledger, and " + why
-	}
-	return ""
-}
-
-func needsClock(b *battery) string {
-	if b.many() {
-		return "Redis goes by the clock of its machine, which is not ours to change"
-	}
-	return ""
 }
 
 // each calls f for every intent at the same time and waits.
@@ -106,6 +89,24 @@ func turns(unknowable bool, first ...turn) func(*trial) error {
 	}
 }
 
+// reusedConnection loses answers on connections that have brought some: net/http sends a request again there, where it may.
+func reusedConnection(t *trial) error {
+	to, err := t.plain()
+	if err != nil {
+		return err
+	}
+	for i := range 2 * t.b.times {
+		in := t.intent()
+		in.tool = always(toolKeyed)
+		if i%2 == 1 {
+			in.unknowable = true
+			t.b.witness.expect(in.mark, loses)
+		}
+		persist(t.ctx, to, in, patient)
+	}
+	return t.settle(to)
+}
+
 func callerLeft(t *trial) error {
 	to, err := t.plain()
 	if err != nil {
@@ -116,12 +117,7 @@ func callerLeft(t *trial) error {
 	}
 	each(t.intents, func(in *intent) { persist(t.ctx, to, in, 150*time.Millisecond) })
 	t.b.witness.idle(t.ctx)
-	each(t.intents, func(in *intent) {
-		if !t.bare { // the answer that nobody waited for is the one that duplicates get
-			persist(t.ctx, to, in, patient)
-		}
-	})
-	return t.settle(to)
+	return t.askAgain(to) // the answer that nobody waited for is the one that duplicates get
 }
 
 const stormCalls = 40 // of each wish
@@ -217,67 +213,108 @@ func killAt(point string) func(*trial) error {
 	}
 }
 
-// paused stops a gateway that waits for the tool until its lease is over. Another one, where the ledger has room for it, serves
-// meanwhile; what the first one writes when it goes on comes too late, and must not win.
-func paused(happened bool) func(*trial) error {
-	return func(t *trial) error {
-		first, err := t.another(gateOptions{})
-		if err != nil {
-			return err
-		}
-		second := first
-		if t.b.many() || t.bare {
-			if second, err = t.another(gateOptions{}); err != nil {
-				return err
-			}
-		}
-		reached, still := make(chan struct{}, t.b.times), make(chan struct{})
-		for range t.b.times {
-			in := t.short()
-			in.unknowable = true
-			t.b.witness.expect(in.mark, func(w http.ResponseWriter, act func() string) {
-				text := ""
-				if happened {
-					text = act()
-				}
-				reached <- struct{}{}
-				<-still
-				if !happened {
-					panic(http.ErrAbortHandler)
-				}
-				io.WriteString(w, text)
-			})
-		}
-		var callers sync.WaitGroup
-		callers.Go(func() { each(t.intents, func(in *intent) { callOnce(t.ctx, first, in, patient, "") }) })
-		err = errors.Join(t.await(reached, t.b.times), first.pause())
-		close(still)
-		if err != nil {
-			return errors.Join(err, first.resume())
-		}
-		sleep(t.ctx, shortLease+500*time.Millisecond)
-		if second != first {
-			each(t.intents, func(in *intent) { persist(t.ctx, second, in, patient) })
-			err = t.settle(second)
-		}
-		if err = errors.Join(err, first.resume()); err != nil {
-			return err
-		}
-		callers.Wait()
-		each(t.intents, func(in *intent) {
-			if !t.bare {
-				persist(t.ctx, second, in, patient)
-			}
-		})
-		return t.settle(second)
+// two are two gateways for this fault alone; a file has room for one, which then is both.
+func (t *trial) two() (first, second target, err error) {
+	if first, err = t.another(gateOptions{}); err != nil {
+		return nil, nil, err
 	}
+	second = first
+	if t.b.many() || t.bare {
+		second, err = t.another(gateOptions{})
+	}
+	return first, second, err
 }
 
-// cutAt cuts the ledger off at the claim of a call (write 1) or at its outcome (write 2): on the wire where that can be, else in the
-// driver. kill: the gateway is killed there, too.
+// standStill stops a gateway while the tool has its calls, until its leases are over. The tool answers them when wait returns, which the
+// gateway does not see yet; later calls meet more. goOn lets the gateway go on, and returns when its callers have their answers.
+func (t *trial) standStill(g target, at func(w http.ResponseWriter, act func() string, wait func()), more ...turn) (goOn func() error, err error) {
+	reached, still := make(chan struct{}, t.b.times), make(chan struct{})
+	wait := func() {
+		reached <- struct{}{}
+		<-still
+	}
+	for range t.b.times {
+		in := t.short()
+		in.unknowable = true
+		t.b.witness.expect(in.mark, append([]turn{func(w http.ResponseWriter, act func() string) { at(w, act, wait) }}, more...)...)
+	}
+	var callers sync.WaitGroup
+	callers.Go(func() { each(t.intents, func(in *intent) { callOnce(t.ctx, g, in, patient, "") }) })
+	err = errors.Join(t.await(reached, t.b.times), g.pause())
+	close(still)
+	sleep(t.ctx, shortLease+500*time.Millisecond)
+	return func() error {
+		err := g.resume()
+		callers.Wait()
+		return err
+	}, err
+}
+
+// pausedThenDone: another gateway, where the ledger has room for it, serves while the first stands still; what the first one writes when it
+// goes on comes too late.
+func pausedThenDone(t *trial) error {
+	first, second, err := t.two()
+	if err != nil {
+		return err
+	}
+	goOn, err := t.standStill(first, func(w http.ResponseWriter, act func() string, wait func()) {
+		text := act()
+		wait()
+		io.WriteString(w, text)
+	})
+	if second != first && err == nil {
+		each(t.intents, func(in *intent) { persist(t.ctx, second, in, patient) })
+		err = t.settle(second)
+	}
+	return errors.Join(err, goOn(), t.askAgain(second))
+}
+
+// pausedThenLost: an operator finds that nothing happened, and another gateway is doing it when the first goes on and hears that the tool has
+// refused: that frees nothing any more.
+func pausedThenLost(t *trial) error {
+	first, second, err := t.two()
+	if err != nil {
+		return err
+	}
+	busy, done := make(chan struct{}, t.b.times), make(chan struct{})
+	goOn, err := t.standStill(first, func(w http.ResponseWriter, act func() string, wait func()) {
+		wait()
+		refuses(http.StatusServiceUnavailable)(w, act)
+	}, func(w http.ResponseWriter, act func() string) {
+		busy <- struct{}{}
+		<-done
+		answers(w, act)
+	})
+	var others sync.WaitGroup
+	var settled error
+	if second != first && err == nil {
+		others.Go(func() {
+			each(t.intents, func(in *intent) { persist(t.ctx, second, in, patient) })
+			settled = t.settle(second)
+		})
+		err = t.await(busy, t.b.times)
+	}
+	err = errors.Join(err, goOn())
+	if second != first {
+		each(t.intents, func(in *intent) { callOnce(t.ctx, second, in, patient, "") })
+	}
+	close(done)
+	others.Wait()
+	return errors.Join(err, settled, t.askAgain(second))
+}
+
+// askAgain makes each call once more when all is over, and settles what is in doubt then. Who has no gateway does not ask.
+func (t *trial) askAgain(to target) error {
+	if !t.bare {
+		each(t.intents, func(in *intent) { persist(t.ctx, to, in, patient) })
+	}
+	return t.settle(to)
+}
+
+// cutAt cuts the ledger off at the claim of a call (write 1) or at its outcome (write 2). kill: the gateway is killed there, too.
 func cutAt(write int, after, kill bool) func(*trial) error {
 	return func(t *trial) error {
-		to, c, err := t.behindCut()
+		to, c, err := t.behindCut(kill)
 		if err != nil {
 			return err
 		}
@@ -317,13 +354,14 @@ func cutAt(write int, after, kill bool) func(*trial) error {
 	}
 }
 
-// behindCut is a gateway whose ledger can be cut off.
-func (t *trial) behindCut() (target, *cut, error) {
+// behindCut is a gateway whose ledger can be cut off: on the wire where that can be, else in the driver. One that will be killed is a process
+// of its own.
+func (t *trial) behindCut(kill bool) (target, *cut, error) {
 	if t.bare {
 		to, err := t.plain()
 		return to, nil, err
 	}
-	if wirable(t.b.ledger) == "" {
+	if wirable(t.b.ledger) {
 		w, err := newWire(t.b.ledger)
 		if err != nil {
 			return nil, nil, err
@@ -332,55 +370,21 @@ func (t *trial) behindCut() (target, *cut, error) {
 		to, err := t.another(gateOptions{ledger: w.url})
 		return to, w.cut, err
 	}
+	c := newCut()
+	if kill {
+		server, err := serveHere(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.closing = append(t.closing, server.Close)
+		to, err := t.another(gateOptions{cut: server.Addr})
+		return to, c, err
+	}
 	t.b.closeShared()
 	store, err := openStore(t.b.ledger, redisstore.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
-	c := newCut()
 	to, err := t.another(gateOptions{store: cutStore{store, c}})
 	return to, c, err
-}
-
-// clockJump moves the clock of a ledger of its own: jumps would stay in a user's file.
-func clockJump(t *trial) error {
-	var ahead atomic.Int64
-	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	var store ledger.Store = memstore.New(memstore.Options{Now: now})
-	if t.b.kind() == "file" {
-		var err error
-		if store, err = filestore.Open(filepath.Join(t.b.dir, "jumping.db"), filestore.Options{Now: now}); err != nil {
-			return err
-		}
-	}
-	to, err := t.another(gateOptions{store: store})
-	if err != nil {
-		return err
-	}
-	reached, jumped := make(chan struct{}, t.b.times), make(chan struct{})
-	for range t.b.times {
-		in := t.intent()
-		in.unknowable = true // the lease is over, by the only clock there is
-		t.b.witness.expect(in.mark, func(w http.ResponseWriter, act func() string) {
-			text := act()
-			reached <- struct{}{}
-			<-jumped
-			io.WriteString(w, text)
-		})
-	}
-	var callers sync.WaitGroup
-	callers.Go(func() { each(t.intents, func(in *intent) { persist(t.ctx, to, in, patient) }) })
-	err = t.await(reached, t.b.times)
-	ahead.Store(int64(5 * time.Minute)) // more than a lease, less than the ttl
-	if !t.bare {
-		each(t.intents, func(in *intent) { persist(t.ctx, to, in, time.Second) })
-	}
-	close(jumped)
-	callers.Wait()
-	err = errors.Join(err, t.settle(to))
-	ahead.Store(int64(-time.Hour))
-	if !t.bare {
-		each(t.intents, func(in *intent) { persist(t.ctx, to, in, patient) })
-	}
-	return err
 }

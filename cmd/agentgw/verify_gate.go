@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"agentgw/gateway"
 	"agentgw/ledger"
 )
 
@@ -22,6 +22,7 @@ const (
 	toolShort   = "act_short"   // its lease is short: where a gateway dies
 	toolBrief   = "act_brief"   // remembered for a second
 	toolNowhere = "act_nowhere" // the same operation as act, over an upstream that nobody serves
+	toolKeyed   = "act_keyed"   // and over one that gets a key, with which net/http might send twice
 )
 
 const (
@@ -36,12 +37,14 @@ ledger: "env:AGENTGW_VERIFY_LEDGER"
 policies: [policy.yaml]
 upstreams:
   witness: {url: "env:AGENTGW_VERIFY_WITNESS"}
+  keyed: {url: "env:AGENTGW_VERIFY_WITNESS", idempotency_header: Idempotency-Key}
   nowhere: {url: "http://127.0.0.1:1"}
 tools:
   act: {upstream: witness, path: /act}
   act_short: {upstream: witness, path: /act}
   act_brief: {upstream: witness, path: /act}
   act_nowhere: {upstream: nowhere, path: /act}
+  act_keyed: {upstream: keyed, path: /act}
 principals: [{name: verify, secret: "env:AGENTGW_VERIFY_KEY", tenant: %q}]
 operators: [{name: verify, secret: "env:AGENTGW_VERIFY_KEY"}]
 `
@@ -50,7 +53,7 @@ const verifyPolicy = `
 version: 1
 operations:
   verify.act:
-    tools: [act, act_nowhere]
+    tools: [act, act_nowhere, act_keyed]
     key: {customer: id, ref: code, month: month, lines: set(code)}
     must_match: {amount: money(EUR)}
     ttl: 10m
@@ -70,6 +73,7 @@ operations:
 type gateOptions struct {
 	ledger   string       // its URL; "": the one under test
 	store    ledger.Store // instead of a URL: a gateway in this process over it
+	cut      string       // where a process of its own asks when its ledger is cut off; "": it is not
 	upstream string       // "": the witness
 }
 
@@ -120,6 +124,9 @@ func (g *gate) start(upstream string) error {
 		return g.startWithin(upstream)
 	}
 	child := &childGateway{dir: g.dir, env: g.env(upstream)}
+	if g.options.cut != "" {
+		child.command = []string{"verify-gateway", "--cut", g.options.cut}
+	}
 	if err := child.start(g.b.ctx); err != nil {
 		return err
 	}
@@ -142,15 +149,15 @@ func (g *gate) startWithin(upstream string) error {
 			return err
 		}
 	}
-	l := ledger.New(store)
-	sender := gateway.NewHTTP(c.tools, c.upstreams)
-	in := gateway.New(gateway.Options{Policy: c.policy, Ledger: l, Sender: sender, Tools: c.tools, Upstreams: c.upstreams,
-		Allowed: c.principals.Allowed, Spool: gateway.NewSpool(c.beside("agentgw.spool"))})
-	agents, err := serveHere(in.Doors(gateway.DoorConfig{Principals: c.principals}))
+	in, err := c.openOver(store, io.Discard, nil)
 	if err != nil {
 		return err
 	}
-	ops, err := serveHere(in.Admin(gateway.AdminConfig{Operators: c.operators}))
+	agents, err := serveHere(in.agents())
+	if err != nil {
+		return err
+	}
+	ops, err := serveHere(in.operators())
 	if err != nil {
 		return err
 	}
@@ -161,9 +168,7 @@ func (g *gate) startWithin(upstream string) error {
 	g.within = func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		err := errors.Join(agents.Shutdown(ctx), ops.Shutdown(ctx), l.Close())
-		sender.Close()
-		return err
+		return errors.Join(agents.Shutdown(ctx), ops.Shutdown(ctx), in.close())
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ type intent struct {
 	calls    int
 	doubt    *said  // the first, until an operator settles it
 	doubts   int    // calls that ended in doubt: at most one is counted
+	known    bool   // an operator has settled it: a doubt from now on is needless
+	undone   int    // doubts after that
 	refused  string // the last wrong refusal
 	gaveUp   bool   // no decision came in time
 	answers  []string
@@ -36,12 +38,22 @@ func (in *intent) heard(s said) {
 		}
 	case isUnknown:
 		in.doubts++
+		if in.known {
+			in.undone++
+		}
 		if in.doubt == nil {
 			in.doubt = &s
 		}
 	case isNo:
 		in.refused = s.detail
 	}
+}
+
+// doubted reports whether a call ended in doubt.
+func (in *intent) doubted() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.doubts > 0
 }
 
 func (in *intent) next() int {
@@ -54,14 +66,14 @@ func (in *intent) next() int {
 // tally is what a fault came to. Excess, Missing, WrongRefusals, NeedlessDoubts and Differing are violations.
 type tally struct {
 	Calls          int `json:"calls"`
-	Intended       int `json:"intended"`                    // effects that were wished for
-	Effects        int `json:"effects"`                     // that the witness counted
-	Excess         int `json:"excess"`                      // beyond what was wished for
-	Missing        int `json:"missing"`                     // wished for and never happened, also after doubts were settled
-	WrongRefusals  int `json:"wrong_refusals"`              // wishes refused, or left undecided, without a reason
-	Doubts         int `json:"doubts"`                      // where nobody who calls can know: right
-	NeedlessDoubts int `json:"needless_doubts,omitempty"`   // where it could be known
-	Differing      int `json:"differing_answers,omitempty"` // wishes whose duplicates got other answers than the first
+	Intended       int `json:"intended"`          // effects that were wished for
+	Effects        int `json:"effects"`           // that the witness counted
+	Excess         int `json:"excess"`            // beyond what was wished for
+	Missing        int `json:"missing"`           // wished for and never happened, also after doubts were settled
+	WrongRefusals  int `json:"wrong_refusals"`    // wishes refused, or left undecided, without a reason
+	Doubts         int `json:"doubts"`            // where nobody who calls can know: right
+	NeedlessDoubts int `json:"needless_doubts"`   // where it could be known
+	Differing      int `json:"differing_answers"` // wishes whose duplicates got other answers than the first
 
 	Why []string `json:"why,omitempty"` // of each violation
 }
@@ -112,6 +124,9 @@ func judge(intents []*intent) *tally {
 			t.because(in, "was not decided in time")
 		}
 		switch {
+		case in.undone > 0:
+			t.NeedlessDoubts++
+			t.because(in, "is in doubt again after it was settled")
 		case in.doubts > 0 && in.unknowable:
 			t.Doubts++
 		case in.doubts > 0:

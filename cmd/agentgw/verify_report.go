@@ -116,18 +116,18 @@ func (r *batteryReport) add(f *faultReport) {
 	}
 }
 
-const verifyColumns = "%-20s %6v %9v %8v %7v %8v %9v %7v"
+const verifyColumns = "%-20s %6v %9v %8v %7v %8v %9v %7v %9v"
 
 func (a *app) verifyHeader(r *batteryReport, without bool) {
 	if a.json {
 		return
 	}
 	fmt.Fprintf(a.stdout, "Ledger %s, tenant %s\n\n"+verifyColumns+"  %s\n", r.Ledger, r.Tenant,
-		"FAULT", "CALLS", "INTENDED", "EFFECTS", "EXCESS", "MISSING", "REFUSALS", "DOUBTS", "VERDICT")
+		"FAULT", "CALLS", "INTENDED", "EFFECTS", "EXCESS", "MISSING", "REFUSALS", "DOUBTS", "NEEDLESS", "VERDICT")
 }
 
 func verifyCells(name string, t *tally) string {
-	return fmt.Sprintf(verifyColumns, name, t.Calls, t.Intended, t.Effects, t.Excess, t.Missing, t.WrongRefusals, t.Doubts)
+	return fmt.Sprintf(verifyColumns, name, t.Calls, t.Intended, t.Effects, t.Excess, t.Missing, t.WrongRefusals, t.Doubts, t.NeedlessDoubts)
 }
 
 // verifyLine writes one fault, and below it what the bare tool did and what went wrong.
@@ -155,6 +155,8 @@ func (a *app) verifyEnd(r *batteryReport) {
 	if r.Without != nil {
 		fmt.Fprintln(a.stdout, verifyCells("  without gateway", r.Without))
 	}
-	fmt.Fprintln(a.stdout, "\nEffects are what the tool really did. Refusals are wishes refused without a reason; doubts are those that nobody who calls could know:")
-	fmt.Fprintln(a.stdout, "each was resolved as the tool has it, and its call made once more.")
+	fmt.Fprint(a.stdout, `
+Effects are what the tool really did. Refusals are wishes refused without a reason. Doubts are those that nobody who calls can know: each
+was resolved as the tool has it, and its call made once more. Needless are doubts about what can be known.
+`)
 }

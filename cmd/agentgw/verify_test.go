@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +26,7 @@ func TestJudge(t *testing.T) {
 		"repeat that was merged": {&intent{wants: 2, happened: 1}, tally{Intended: 2, Effects: 1, Missing: 1}, true},
 		"doubt that must be":     {&intent{wants: 1, happened: 1, doubt: doubt, doubts: 2, unknowable: true}, tally{Intended: 1, Effects: 1, Doubts: 1}, false},
 		"doubt without need":     {&intent{wants: 1, happened: 1, doubts: 1}, tally{Intended: 1, Effects: 1, NeedlessDoubts: 1}, true},
+		"doubt undone":           {&intent{wants: 1, happened: 1, doubts: 2, unknowable: true, known: true, undone: 1}, tally{Intended: 1, Effects: 1, NeedlessDoubts: 1}, true},
 		"wrong refusal":          {&intent{wants: 1, happened: 1, refused: "blocked"}, tally{Intended: 1, Effects: 1, WrongRefusals: 1}, true},
 		"never decided":          {&intent{wants: 1, happened: 1, gaveUp: true}, tally{Intended: 1, Effects: 1, WrongRefusals: 1}, true},
 		"right refusal":          {&intent{refused: "conflict", refusable: true}, tally{}, false},
@@ -79,61 +79,6 @@ func proven(t *testing.T, r *batteryReport, left ...string) {
 	t.Logf("%d faults: %+v", len(r.Faults), *r.Total)
 }
 
-var needWire = []string{"kill-before-claim", "kill-after-claim", "kill-before-outcome", "kill-after-outcome"}
-
-// TestVerifyMemory also lets the faults hit the bare tool: there they must show.
-func TestVerifyMemory(t *testing.T) {
-	t.Parallel()
-	r := runVerify(t, exitFine, "--ledger", "memory:", "--without", "--times", "2")
-	proven(t, r, append([]string{"kill-before-send", "kill-after-send", "kill-before-settle", "paused-then-done", "paused-then-lost"}, needWire...)...)
-	excess := map[string]int{}
-	for _, f := range r.Faults {
-		if f.Without != nil {
-			excess[f.Name] = f.Without.Excess
-		}
-	}
-	for name, least := range map[string]int{"settle-then-lose": 2, "half-answer": 2, "5xx-after-settle": 2, "caller-left": 2,
-		"duplicate-storm": 2 * (stormCalls - 1), "rewording": wordings - 1, "changed-amount": 2, "deliberate-repeat": 2} {
-		if excess[name] < least {
-			t.Errorf("%s: %d effects too many without a gateway, wanted %d", name, excess[name], least)
-		}
-	}
-	if r.Without.Excess == 0 || !r.Without.violated() {
-		t.Errorf("without a gateway: %+v", r.Without)
-	}
-}
-
-// TestVerifyFile proves an embedded ledger that already has a life of its own, and shows the kills without a gateway beside it.
-func TestVerifyFile(t *testing.T) {
-	t.Parallel()
-	r := runVerify(t, exitFine, "--ledger", "file:"+filepath.Join(t.TempDir(), "ledger.db"), "--times", "2", "--without")
-	proven(t, r, needWire...)
-	for _, f := range r.Faults {
-		if strings.HasPrefix(f.Name, "kill-after") && f.Without != nil && f.Without.Excess != 2 {
-			t.Errorf("%s: %d effects too many without a gateway", f.Name, f.Without.Excess)
-		}
-	}
-}
-
-// TestVerifyRedis runs every fault that there is but the jump of a clock that is not ours.
-func TestVerifyRedis(t *testing.T) {
-	t.Parallel()
-	proven(t, runVerify(t, exitFine, "--ledger", redistest.Start(t, redistest.Options{}).TCP, "--times", "2"), "clock-jump")
-}
-
-// TestVerifySentinel and TestVerifyCluster run the faults that another kind of Redis can make a difference to.
-func TestVerifySentinel(t *testing.T) {
-	t.Parallel()
-	proven(t, runVerify(t, exitFine, append([]string{"--ledger", redistest.StartSentinel(t, 1).URL}, fewFaults...)...))
-}
-
-func TestVerifyCluster(t *testing.T) {
-	t.Parallel()
-	proven(t, runVerify(t, exitFine, append([]string{"--ledger", redistest.StartCluster(t).URL}, fewFaults...)...))
-}
-
-var fewFaults = []string{"--times", "2", "--only", "cut-*", "--only", "kill-*-se*", "--only", "paused-*", "--only", "duplicate-storm"}
-
 // TestVerifyFinds: the battery is not blind. A ledger that forgets is found out.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
@@ -162,11 +107,18 @@ func TestVerifyFinds(t *testing.T) {
 		persist(t.ctx, to, in, patient)
 		return nil
 	}}
-	tr, err := b.try(forgets, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := tr.judge(); !got.violated() {
-		t.Errorf("a ledger lost all effects, and nothing was found: %+v", got)
+	for _, inJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		a := &app{ctx: t.Context(), stdout: &out, stderr: &out, json: inJSON}
+		err := a.runBattery(b, []*fault{forgets}, true)
+		r := &batteryReport{}
+		switch {
+		case a.fail(err) != exitFailed:
+			t.Errorf("a ledger lost all effects, and the exit code is not 1: %v", err)
+		case !inJSON && !strings.Contains(out.String(), "violated\n  without gateway"):
+			t.Errorf("the text does not say so:\n%s", out.String())
+		case inJSON && (json.Unmarshal(out.Bytes(), r) != nil || r.Verdict != violated || r.Total.Excess == 0 || r.Faults[0].Without == nil):
+			t.Errorf("the JSON does not say so:\n%s", out.String())
+		}
 	}
 }

@@ -30,6 +30,11 @@ func (c *config) open(stdout io.Writer, warn *slog.Logger) (*instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.openOver(store, stdout, warn)
+}
+
+// openOver is open with a store that the configuration need not name. It closes the store where it fails.
+func (c *config) openOver(store ledger.Store, stdout io.Writer, warn *slog.Logger) (*instance, error) {
 	l := ledger.New(store)
 	in := &instance{config: c, metrics: gateway.NewMetrics(l), http: gateway.NewHTTP(c.tools, c.upstreams)}
 	in.mcp = gateway.NewMCP(gateway.MCPOptions{Upstreams: c.upstreams, Tools: c.tools, Policy: c.policy, Next: in.http, Log: warn, Approvals: c.approvals()})

@@ -42,6 +42,7 @@ type doors struct {
 	maxBody   int64
 	unmatched string
 	mcp       *MCP // nil: no MCP servers
+	underway  underway
 	carry     func(ctx context.Context, call *agentgw.Call, link *mcpLink) Response
 }
 

@@ -137,6 +137,9 @@ func (g *Gateway) pass(ctx context.Context, p *plan) Response {
 	if p.call.Mode == agentgw.Check {
 		return Response{Decision: d}
 	}
+	if p.link != nil && p.link.passes != nil {
+		defer p.link.passes()()
+	}
 	in, res := g.send(ctx, p, "")
 	return respond(d, in, res)
 }

@@ -38,7 +38,12 @@ func (d *doors) mcpServerDoor(c echo.Context, who *Principal) error {
 			Detail: "There is no MCP upstream " + strconv.Quote(c.Param("upstream")) + "."})
 	}
 	switch c.Request().Method {
-	case http.MethodGet, http.MethodDelete:
+	case http.MethodDelete:
+		if d.endsLater(c.Response(), c.Request(), s, who) {
+			return nil
+		}
+		return d.relay(c, s, who, nil)
+	case http.MethodGet:
 		return d.relay(c, s, who, nil)
 	case http.MethodPost:
 	default:
@@ -53,10 +58,21 @@ func (d *doors) mcpServerDoor(c echo.Context, who *Principal) error {
 		d.callServer(m, s)
 	case m.request() && m.method == "tools/list":
 		d.listServer(m, s)
+	case m.request():
+		defer d.underway.may(requestKey{sessionOf(s, who, c.Request().Header), m.id})()
+		return d.relay(c, s, who, m.raw)
+	case m.method == "notifications/cancelled" && !d.underway.stops(requestKey{sessionOf(s, who, c.Request().Header), m.cancels()}):
+		return c.NoContent(http.StatusAccepted)
 	default:
 		return d.relay(c, s, who, m.raw)
 	}
 	return nil
+}
+
+// cancels is the id of the request that a message cancels, as JSON text.
+func (m *rpc) cancels() string {
+	id, _ := m.params.Member("requestId")
+	return id.Raw()
 }
 
 func notAllowed(c echo.Context) error {

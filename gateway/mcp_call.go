@@ -21,6 +21,9 @@ func (d *doors) callServer(m *mcpRequest, s *mcpServer) {
 	}
 	link.turn = turn{who: label(m.who), header: d.header(m.http), body: m.raw, emit: m.out.emit}
 	link.server = s
+	session := sessionOf(s, m.who, m.http.Header)
+	defer d.underway.call(session)()
+	link.passes = func() func() { return d.underway.may(requestKey{session, m.id}) }
 	if call.Tool == callTool && d.offersCall(s, m.who) {
 		d.callNatively(m, s, call, link)
 		return

@@ -59,7 +59,10 @@ func bookings(t *testing.T, first ...string) (up *gateway.Upstream, got *calls, 
 	up = scripted(t, func(method string, params json.RawMessage) string {
 		switch method {
 		case "tools/list":
-			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}},{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
+			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}},{"name":"look","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"watch","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
+		case "notifications/cancelled":
+			got.add("cancelled " + string(params))
+			return "{}"
 		case "tools/call":
 			got.add(string(params))
 			if strings.Contains(string(params), `"name":"look"`) {

@@ -90,6 +90,8 @@ type mcpLink struct {
 	knowsHold bool   // the caller's revision has an answer that says "come again"
 	round     int    // how often the call came again; 0: it did not
 
+	passes func() (done func()) // is told that nothing is claimed for the call; nil: nobody is
+
 	streamed bool      // the server answered with a stream of events
 	direct   *mcpReply // what the server answered where that is no result, to be shown as it came
 

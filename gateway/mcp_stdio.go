@@ -178,11 +178,12 @@ func (s *Stdio) do(ctx context.Context, method string, m *rpc) *http.Response {
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	session, revision := s.session, s.revision
+	s.mu.Unlock() // before the call: others come meanwhile
 	if m != nil {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
-		if r.Header.Set("Mcp-Protocol-Version", s.revision); m.meta(metaVersion) != "" {
+		if r.Header.Set("Mcp-Protocol-Version", revision); m.meta(metaVersion) != "" {
 			r.Header.Set("Mcp-Protocol-Version", m.meta(metaVersion))
 			r.Header.Set("Mcp-Method", m.method)
 			if m.subject() != "" {
@@ -193,8 +194,8 @@ func (s *Stdio) do(ctx context.Context, method string, m *rpc) *http.Response {
 	if r.Header.Get("Mcp-Protocol-Version") == "" {
 		r.Header.Del("Mcp-Protocol-Version")
 	}
-	if s.session != "" {
-		r.Header.Set("Mcp-Session-Id", s.session)
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
 	}
 	return inProcess(s.Door, r)
 }

@@ -196,7 +196,11 @@ func (t *try) claiming(p agentgw.Partition, changes ...Change) Swap {
 
 // claimMain swaps the effect's own records, and sends the caller's key along. Not applied: the memory is what is there instead.
 func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) {
-	e := claimNext(t.m.Own, t.Op, t.Call, j.Way, j.Repeat, t.random(), len(t.needs) > 0)
+	e, ok := claimNext(t.m.Own, t.Op, t.Call, j.Way, j.Repeat, t.random(), len(t.needs) > 0)
+	if !ok {
+		return false, fmt.Errorf("%s cannot be claimed: it is %s (%w)", t.Op.ID, t.m.Own.State, ErrNotApplied)
+	}
+	t.way = j.Way
 	for _, n := range t.needs {
 		e.Holds = append(e.Holds, n.Hold)
 	}
@@ -219,7 +223,7 @@ func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) 
 	if !replies[0].Applied {
 		return false, t.remember(ctx, replies[0])
 	}
-	t.way, t.before = j.Way, t.m.Own
+	t.before = t.m.Own
 	t.m.Now = replies[0].Now
 	t.note(replies[0])
 	e.Version, e.Updated, e.Now = replies[0].Version, replies[0].Now, replies[0].Now
@@ -321,6 +325,9 @@ func (t *try) launch(ctx context.Context) (bool, error) {
 
 // release puts back what stood before the claim, everywhere.
 func (t *try) release(ctx context.Context) error {
+	if _, ok := step(*t.e, releaseEvent(t.way)); !ok {
+		return fmt.Errorf("release from %s", t.e.State)
+	}
 	own := Change{Name: t.ownName(), Want: t.e.Version}
 	if b := t.before; b != nil {
 		own.Value, own.Keep, own.Open = encodeEffect(b), keepFor(b, t.m.Now), indexed(b)

@@ -236,7 +236,7 @@ func (t *try) lookElsewhere(ctx context.Context, j agentgw.Judgement) (bool, err
 
 // examineNeeds says who would be in the way elsewhere.
 func (t *try) examineNeeds(ctx context.Context) error {
-	probe := claimNext(t.m.Own, t.Op, t.Call, agentgw.Fresh, false, t.random(), true)
+	probe, _ := claimNext(t.m.Own, t.Op, t.Call, agentgw.Fresh, false, t.random(), true)
 	for _, n := range t.needs {
 		if n.Kind == agentgw.PartitionCallerKey {
 			continue // remember did

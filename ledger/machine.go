@@ -13,20 +13,23 @@ import (
 type event string
 
 const (
-	evClaim      event = "claim"       // one partition: straight to in_flight
-	evReserve    event = "reserve"     // several partitions: claimed first
-	evLaunch     event = "launch"      // all partitions are held: now it may be sent
-	evRetry      event = "retry"       // a doubt, tried again under the same upstream key
-	evRepeat     event = "repeat"      // over a success, which stays behind it
-	evRenew      event = "renew"       // the lease starts again
-	evRelease    event = "release"     // claimed, and refused elsewhere
-	evLapse      event = "lapse"       // the lease ran out
-	evSucceed    event = "succeed"     // the attempt's own word, also late, while its claim stands
-	evFail       event = "fail"        // likewise
-	evDoubt      event = "doubt"       // likewise
-	evResolveYes event = "resolve yes" // an operator's word
-	evResolveNo  event = "resolve no"
-	evVoid       event = "void"
+	evClaim         event = "claim"   // one partition: straight to in_flight
+	evReserve       event = "reserve" // several partitions: claimed first
+	evLaunch        event = "launch"  // all partitions are held: now it may be sent
+	evRetry         event = "retry"   // a doubt, tried again under the same upstream key
+	evRepeat        event = "repeat"  // over a success, which stays behind it
+	evReserveRepeat event = "reserve to repeat"
+	evRenew         event = "renew"   // the lease starts again
+	evRelease       event = "release" // refused elsewhere, or known not to stand: nothing was sent, and what stood before comes back
+	evReleaseRepeat event = "release of a repeat"
+	evReleaseRetry  event = "release of a retry"
+	evLapse         event = "lapse"       // the lease ran out
+	evSucceed       event = "succeed"     // the attempt's own word, also late, while its claim stands
+	evFail          event = "fail"        // likewise
+	evDoubt         event = "doubt"       // likewise
+	evResolveYes    event = "resolve yes" // an operator's word
+	evResolveNo     event = "resolve no"
+	evVoid          event = "void"
 )
 
 // table[state][event] is the next state; what is not in it is refused.
@@ -35,17 +38,19 @@ var table = map[agentgw.State]map[event]agentgw.State{
 	agentgw.StateFailed: {evClaim: agentgw.StateInFlight, evReserve: agentgw.StateClaimed},
 	agentgw.StateVoided: {evClaim: agentgw.StateInFlight, evReserve: agentgw.StateClaimed},
 	agentgw.StateClaimed: {
-		evLaunch: agentgw.StateInFlight, evRenew: agentgw.StateClaimed, evRelease: agentgw.StateFailed, evLapse: agentgw.StateFailed,
+		evLaunch: agentgw.StateInFlight, evRenew: agentgw.StateClaimed, evLapse: agentgw.StateFailed,
+		evRelease: agentgw.StateFree, evReleaseRepeat: agentgw.StateSucceeded,
 	},
 	agentgw.StateInFlight: {
 		evRenew: agentgw.StateInFlight, evLapse: agentgw.StateIndeterminate,
+		evRelease: agentgw.StateFree, evReleaseRepeat: agentgw.StateSucceeded, evReleaseRetry: agentgw.StateIndeterminate,
 		evSucceed: agentgw.StateSucceeded, evFail: agentgw.StateFailed, evDoubt: agentgw.StateIndeterminate,
 	},
 	agentgw.StateIndeterminate: {
 		evRetry: agentgw.StateInFlight, evSucceed: agentgw.StateSucceeded, evFail: agentgw.StateFailed, evDoubt: agentgw.StateIndeterminate,
 		evResolveYes: agentgw.StateSucceeded, evResolveNo: agentgw.StateFailed,
 	},
-	agentgw.StateSucceeded: {evRepeat: agentgw.StateInFlight, evVoid: agentgw.StateVoided},
+	agentgw.StateSucceeded: {evRepeat: agentgw.StateInFlight, evReserveRepeat: agentgw.StateClaimed, evVoid: agentgw.StateVoided},
 }
 
 // step moves a copy of e along the table; false where the event has no place in its state.
@@ -55,31 +60,55 @@ func step(e agentgw.Effect, ev event) (agentgw.Effect, bool) {
 	return e, ok
 }
 
-// claimNext is the record of a new claim by claim id: what stood before (nil for nothing), the operation, and the way.
-func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, way agentgw.Way, repeat bool, claim uint64, reserve bool) agentgw.Effect {
+// claimEvent is what a claim is to the effect, by its way. A doubt that is tried again was sent before: a crash on the way back in must
+// leave it a doubt, so that it is in flight at once, whatever it needs elsewhere.
+func claimEvent(way agentgw.Way, reserve bool) event {
+	switch {
+	case way == agentgw.Retry:
+		return evRetry
+	case way == agentgw.Again && reserve:
+		return evReserveRepeat
+	case way == agentgw.Again:
+		return evRepeat
+	case reserve:
+		return evReserve
+	}
+	return evClaim
+}
+
+// releaseEvent takes a claim back by the way it came.
+func releaseEvent(way agentgw.Way) event {
+	return map[agentgw.Way]event{agentgw.Fresh: evRelease, agentgw.Again: evReleaseRepeat, agentgw.Retry: evReleaseRetry}[way]
+}
+
+// claimedFrom is the state that a claim finds. To a fresh one a success is free, for it was judged that its retention is over; and so is
+// whatever an overwrite overwrites.
+func claimedFrom(old *agentgw.Effect, op *agentgw.Operation, way agentgw.Way) agentgw.State {
+	if old == nil || way == agentgw.Fresh && (old.State == agentgw.StateSucceeded || op.Rule.Pattern == agentgw.Overwrite) {
+		return agentgw.StateFree
+	}
+	return old.State
+}
+
+// claimNext is the record of a new claim by claim id: what stood before (nil for nothing), the operation, and the way. false: what stands
+// there cannot be claimed in this way.
+func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, way agentgw.Way, repeat bool, claim uint64, reserve bool) (agentgw.Effect, bool) {
 	r := op.Rule
-	e := agentgw.Effect{
+	e, ok := step(agentgw.Effect{State: claimedFrom(old, op, way),
 		ID: op.ID, Operation: r.Name, Tenant: op.Tenant, Principal: call.Principal, Context: call.Context, Digest: op.Digest,
-		State: agentgw.StateInFlight, Claim: claim, Ordinal: 1, Base: claim, Attempt: 1, Lease: r.Lease,
+		Claim: claim, Ordinal: 1, Base: claim, Attempt: 1, Lease: r.Lease,
 		Fields: remember(op.Fields), Arguments: keptArguments(op.Arguments), Entity: op.Entity, Nonce: call.Nonce,
 		TTL: r.TTL, Sliding: r.Sliding, Tomb: r.Tombstone, Keep: r.Keep, To: r.To, Linger: linger(r), Pending: op.Newer, NearTo: op.Near,
-	}
-	if reserve {
-		e.State = agentgw.StateClaimed
-	}
+	}, claimEvent(way, reserve))
 	if r.Attempts != nil {
 		e.Sends = []time.Time{{}}
 	}
 	if old == nil {
-		return e
+		return e, ok
 	}
 	e.FirstSeen, e.Evidence, e.Newer = old.FirstSeen, old.Evidence, old.Newer
 	if old.State == agentgw.StateInFlight { // an overwrite that was not heard of again: its value may be there
 		e.Newer = max(e.Newer, old.Pending)
-	}
-	if way == agentgw.Retry {
-		// A doubt that is tried again was sent before: a crash on the way back in must leave it a doubt.
-		e.State = agentgw.StateInFlight
 	}
 	if r.Attempts != nil {
 		e.Sends = append(recentSends(old.Sends, old.Now, r.Attempts), time.Time{})
@@ -100,7 +129,7 @@ func claimNext(old *agentgw.Effect, op *agentgw.Operation, call *agentgw.Call, w
 	default: // a success whose retention is over
 		e.FirstSeen, e.Evidence = time.Time{}, nil
 	}
-	return e
+	return e, ok
 }
 
 func recentSends(sends []time.Time, now time.Time, b *agentgw.Budget) []time.Time {

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 var states = []agentgw.State{agentgw.StateFree, agentgw.StateClaimed, agentgw.StateInFlight, agentgw.StateSucceeded,
 	agentgw.StateFailed, agentgw.StateIndeterminate, agentgw.StateVoided}
 
-var events = []event{evClaim, evReserve, evLaunch, evRetry, evRepeat, evRenew, evRelease, evLapse, evSucceed, evFail, evDoubt,
+var events = []event{evClaim, evReserve, evLaunch, evRetry, evRepeat, evReserveRepeat, evRenew, evRelease, evReleaseRepeat, evReleaseRetry, evLapse, evSucceed, evFail, evDoubt,
 	evResolveYes, evResolveNo, evVoid}
 
 // TestMachine walks every state × event. The promises stand here once more, independent of the table: what may never follow what.
@@ -41,13 +42,22 @@ func TestMachine(t *testing.T) {
 			if ev == evRenew && s == agentgw.StateIndeterminate {
 				refuse("renewal never revives a doubt")
 			}
-			if s == agentgw.StateSucceeded && ev != evRepeat && ev != evVoid {
+			if s == agentgw.StateSucceeded && ev != evRepeat && ev != evReserveRepeat && ev != evVoid {
 				refuse("a success stands until it is repeated or voided")
+			}
+			if (ev == evReserve || ev == evReserveRepeat) && next != agentgw.StateClaimed {
+				refuse("what needs more is only claimed")
+			}
+			if ev == evReleaseRetry && next != agentgw.StateIndeterminate || ev == evReleaseRepeat && next != agentgw.StateSucceeded {
+				refuse("what stood before a claim comes back")
+			}
+			if s == agentgw.StateClaimed && ev == evReleaseRetry {
+				refuse("a doubt that is tried again is never only claimed")
 			}
 		}
 	}
-	for s, want := range map[agentgw.State]int{agentgw.StateFree: 2, agentgw.StateFailed: 2, agentgw.StateVoided: 2, agentgw.StateClaimed: 4,
-		agentgw.StateInFlight: 5, agentgw.StateIndeterminate: 6, agentgw.StateSucceeded: 2} {
+	for s, want := range map[agentgw.State]int{agentgw.StateFree: 2, agentgw.StateFailed: 2, agentgw.StateVoided: 2, agentgw.StateClaimed: 5,
+		agentgw.StateInFlight: 8, agentgw.StateIndeterminate: 6, agentgw.StateSucceeded: 3} {
 		if len(table[s]) != want {
 			t.Errorf("state %q has %d events, the promises above were written for %d", s, len(table[s]), want)
 		}
@@ -59,7 +69,7 @@ func TestRecord(t *testing.T) {
 	op := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", TTL: time.Hour, Lease: time.Minute, Attempts: &agentgw.Budget{Count: 2, Per: time.Hour}}, Tenant: "acme",
 		ID:     agentgw.EffectID{Partition: agentgw.NewPartition(agentgw.PartitionEffect, agentgw.Digest{1}), Key: agentgw.Digest{1}},
 		Fields: []agentgw.Field{{Name: "id", Canon: `"7"`}, {Name: "sum", Role: agentgw.RoleMatch, Canon: `"1.5"`}}}
-	e := claimNext(nil, op, &agentgw.Call{Principal: "p", Context: agentgw.Context{Run: "r"}}, agentgw.Fresh, false, 99, false)
+	e, _ := claimNext(nil, op, &agentgw.Call{Principal: "p", Context: agentgw.Context{Run: "r"}}, agentgw.Fresh, false, 99, false)
 	at := time.UnixMicro(1_750_000_000_123_456).UTC()
 	got, err := decodeEffect(op.ID.Partition, Record{Name: op.ID.Record(), Version: 7, At: at, Value: encodeEffect(&e)}, at)
 	if err != nil {
@@ -93,12 +103,42 @@ func TestRecord(t *testing.T) {
 // TestRetryStaysInDoubt: what was sent once is never only claimed again, whichever records its next attempt must take first.
 func TestRetryStaysInDoubt(t *testing.T) {
 	op := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", Lease: time.Minute}}
-	for _, old := range []agentgw.State{agentgw.StateIndeterminate, agentgw.StateInFlight} {
-		for _, reserve := range []bool{false, true} {
-			e := claimNext(&agentgw.Effect{State: old, Generation: 5, Ordinal: 1}, op, &agentgw.Call{}, agentgw.Retry, false, 1, reserve)
-			if e.State != agentgw.StateInFlight || e.Generation != 5 {
-				t.Errorf("%s, reserve %v: %s, generation %d", old, reserve, e.State, e.Generation)
+	for _, reserve := range []bool{false, true} {
+		e, ok := claimNext(&agentgw.Effect{State: agentgw.StateIndeterminate, Generation: 5, Ordinal: 1}, op, &agentgw.Call{}, agentgw.Retry, false, 1, reserve)
+		if !ok || e.State != agentgw.StateInFlight || e.Generation != 5 {
+			t.Errorf("reserve %v: %v, %s, generation %d", reserve, ok, e.State, e.Generation)
+		}
+	}
+}
+
+// TestClaimed: whatever a judgement says, the machine claims nothing that stands in the way of a claim of its kind.
+func TestClaimed(t *testing.T) {
+	op := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", Pattern: agentgw.Once, Lease: time.Minute}}
+	over := &agentgw.Operation{Rule: &agentgw.Rule{Name: "x", Pattern: agentgw.Overwrite, Lease: time.Minute}}
+	claims := func(op *agentgw.Operation, way agentgw.Way) (from []agentgw.State) {
+		for _, s := range states {
+			_, ok := claimNext(&agentgw.Effect{State: s}, op, &agentgw.Call{}, way, false, 1, false)
+			if _, reserved := claimNext(&agentgw.Effect{State: s}, op, &agentgw.Call{}, way, false, 1, true); ok != reserved {
+				t.Errorf("way %d from %s: %v, with needs elsewhere %v", way, s, ok, reserved)
 			}
+			if ok {
+				from = append(from, s)
+			}
+		}
+		return from
+	}
+	for _, c := range []struct {
+		op   *agentgw.Operation
+		way  agentgw.Way
+		from []agentgw.State
+	}{
+		{op, agentgw.Fresh, []agentgw.State{agentgw.StateFree, agentgw.StateSucceeded, agentgw.StateFailed, agentgw.StateVoided}},
+		{op, agentgw.Again, []agentgw.State{agentgw.StateSucceeded}},
+		{op, agentgw.Retry, []agentgw.State{agentgw.StateIndeterminate}},
+		{over, agentgw.Fresh, states},
+	} {
+		if from := claims(c.op, c.way); !slices.Equal(from, c.from) {
+			t.Errorf("%s, way %d: claims %q, wanted %q", c.op.Rule.Pattern, c.way, from, c.from)
 		}
 	}
 }

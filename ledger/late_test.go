@@ -108,3 +108,22 @@ func TestEvidenceStartsNoLease(t *testing.T) {
 		t.Fatalf("after ten minutes it is %v, %v", now, err)
 	}
 }
+
+// After an operator's word the attempt's own is evidence, also where both say the same: whoever looks later sees that it came.
+func TestOperatorsWordStands(t *testing.T) {
+	for _, word := range []agentgw.Outcome{agentgw.Succeeded, agentgw.Failed} {
+		l, _, c := open(t)
+		attempt := claim(t, l)
+		c.after(2 * time.Minute)
+		if _, err := l.Resolve(t.Context(), attempt.Effect.ID, 0, word, nil, "ops", "looked"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Settle(t.Context(), attempt, agentgw.Result{Outcome: word, Answer: &agentgw.Answer{Status: 200, Body: []byte("late")}}); !errors.Is(err, ledger.ErrStale) {
+			t.Errorf("%s twice: %v, and not stale", word, err)
+		}
+		e, err := l.Get(t.Context(), attempt.Effect.ID)
+		if err != nil || string(e.State) != string(word) || len(e.Evidence) != 1 || e.Answer != nil {
+			t.Errorf("after the late %s: %+v, %v", word, e, err)
+		}
+	}
+}

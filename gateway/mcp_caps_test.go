@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"strings"
@@ -21,9 +22,10 @@ import (
 	"agentgw/gateway"
 )
 
-// floodingServer answers well until its tool is called; then it writes without an end and without a line break, whatever it is told.
+// floodingServer answers well until its tool is called; then it writes without an end and without a line break, whatever it is told, and a
+// process of its own outlives it.
 func floodingServer() {
-	signal.Ignore(syscall.SIGTERM)
+	signal.Ignore(syscall.SIGTERM, syscall.SIGPIPE)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var m struct {
 			ID     json.RawMessage
@@ -33,8 +35,12 @@ func floodingServer() {
 		switch {
 		case m.Method == "tools/call":
 			fmt.Fprint(os.Stderr, strings.Repeat("e", 1<<20))
+			sleeper := exec.Command("sleep", "8")
+			sleeper.Stderr = os.Stderr
+			sleeper.Start()
 			for flood := bytes.Repeat([]byte("x"), 1<<16); ; {
 				if _, err := os.Stdout.Write(flood); err != nil {
+					time.Sleep(8 * time.Second)
 					return
 				}
 			}
@@ -104,13 +110,14 @@ func TestMCPFlood(t *testing.T) {
 			up.Name = "flood"
 			w := newMCPWorld(t, mcpSetup{stateless: true, more: map[string]*gateway.Upstream{"flood": up}})
 			var answers []string
+			start := time.Now()
 			held := heldBy(func() {
 				for i := range 2 {
 					answers = append(answers, decided(w.post(t, "/mcp/flood", callBody(i, "add_note", `{"text":"x"}`, ""), nil)))
 				}
 			})
-			if fmt.Sprint(answers) != "[executed indeterminate]" || held > muchMemory {
-				t.Errorf("%v, %d MB", answers, held>>20)
+			if took := time.Since(start); fmt.Sprint(answers) != "[executed indeterminate]" || held > muchMemory || took > 7*time.Second {
+				t.Errorf("%v, %d MB, %s", answers, held>>20, took)
 			}
 			if name == "child" && strings.Count(w.logged(), "eee") > 0 && len(w.logged()) > 64<<10 {
 				t.Errorf("%d bytes of log", len(w.logged()))

@@ -50,9 +50,9 @@ func startChild(server *MCPServer, log *slog.Logger, got func(message []byte), e
 	reading.Go(func() {
 		err := readMessages(out, got)
 		if errors.Is(err, errLargeMessage) { // it may go on for ever, and what it started may outlive it
-			log.Error("stopped", "command", command[0], "pid", cmd.Process.Pid, "error", err)
+			log.Error("killed", "command", command[0], "pid", cmd.Process.Pid, "error", err)
 			gone(err)
-			go c.stop()
+			cmd.Process.Kill()
 		}
 		in.Close() // it will end too
 		out.Close()

@@ -132,6 +132,7 @@ type bareTool struct {
 	upstream string
 	life     context.Context
 	end      context.CancelFunc
+	calls    sync.WaitGroup // under way
 }
 
 func newBareTool(witness string) *bareTool {
@@ -144,7 +145,9 @@ func newBareTool(witness string) *bareTool {
 func (b *bareTool) call(ctx context.Context, in *intent, _ string) said {
 	b.mu.Lock()
 	url, life := b.upstream, b.life
+	b.calls.Add(1)
 	b.mu.Unlock()
+	defer b.calls.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
@@ -175,6 +178,7 @@ func (b *bareTool) kill() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.end()
+	b.calls.Wait() // who is dead hears no answer
 	return nil
 }
 

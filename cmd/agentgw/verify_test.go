@@ -79,6 +79,21 @@ func proven(t *testing.T, r *batteryReport, left ...string) {
 	t.Logf("%d faults: %+v", len(r.Faults), *r.Total)
 }
 
+// TestClockNeeds: a fault that cannot be run says how it can be.
+func TestClockNeeds(t *testing.T) {
+	redis := &battery{ledger: "redis-cluster://127.0.0.1:1"}
+	if why := needsClock(redis); why != "" {
+		t.Errorf("%s (scripts/test.sh installs it)", why)
+	}
+	t.Setenv("PATH", "")
+	if why := needsClock(redis); !strings.Contains(why, "needs redis-server: apt-get install redis-server libfaketime") {
+		t.Errorf("without redis-server: %q", why)
+	}
+	if why := needsClock(&battery{ledger: "file:x"}); why != "" {
+		t.Errorf("a file: %q", why)
+	}
+}
+
 // TestVerifyFinds: the battery is not blind. A ledger that forgets is found out.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()

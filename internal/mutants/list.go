@@ -87,6 +87,8 @@ var mutants = []mutant{
 	{Rule: "a swap checks every version (memory)", File: "ledger/store.go", Old: "apply = apply && found[i].Version == c.Want", New: "_ = found[i].Version == c.Want", Guards: []string{"./ledger/memstore"}},
 	{Rule: "a swap that finds its own stamp has succeeded", File: "ledger/store.go", Old: "found[i].Stamp == s.Stamp", New: "false", Guards: []string{"./ledger/memstore"}},
 	{Rule: "go-redis re-sends nothing", File: "ledger/redisstore/redisstore.go", Old: "MaxRetries:               -1", New: "MaxRetries:               3", Guards: []string{"./ledger/redisstore"}},
+	{Rule: "a write whose answer is lost is not sent again", File: "ledger/redisstore/swap.go", Old: "if !cmds[i].looks || !broke(", New: "if !broke(", Guards: failover("TestLookAgain|TestAnswerLost$")},
+	{Rule: "a look whose connection broke is made again", File: "ledger/redisstore/swap.go", Old: "if !cmds[i].looks || !broke(", New: "if true || !broke(", Guards: failover("TestLookAgain")},
 	{Rule: "a Redis that is behind what was seen of it takes nothing", File: "ledger/redisstore/swap.lua", Old: "if last < struct.unpack('>I8', ARGV[1], 9) then", New: "if false then", Guards: failover("TestFloor")},
 	{Rule: "the script is named after the primaries", File: "ledger/redisstore/primaries.go", Old: "	if s.noHeal {\n		ids, ask = nil, false\n	}", New: "	ids, ask = nil, false", Guards: failover("TestBackToTheFirst")},
 	{Rule: "a Redis that hands scripts to replicas is asked who it is", File: "ledger/redisstore/swap.lua", Old: "if ask and not", New: "if false and not", Guards: failover("TestReplicasThatKnowTheScript")},

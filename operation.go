@@ -103,7 +103,7 @@ type Partition string
 
 // NewPartition names the partition of kind over a digest.
 func NewPartition(kind byte, d Digest) Partition {
-	return Partition(string(kind) + encode(d[:]))
+	return Partition(spelled(string(kind), d))
 }
 
 // Kinds of partitions.
@@ -130,20 +130,24 @@ func (id EffectID) String() string {
 	if id.Partition == "" {
 		return ""
 	}
-	key := encode(id.Key[:])
-	if id.Partition == Partition(string(rune(PartitionEffect))+key) {
+	var key [encodedLen]byte
+	base.Encode(key[:], id.Key[:])
+	if id.Partition[0] == PartitionEffect && id.Partition[1:] == Partition(key[:]) {
 		return effectPrefix + string(id.Partition)
 	}
-	return effectPrefix + string(id.Partition) + key
+	return effectPrefix + string(id.Partition) + string(key[:])
 }
 
 // Record is the name of the effect's record within its partition. What an overwrite claims is no effect and is named otherwise.
 func (id EffectID) Record() string {
-	if id.Partition != "" && id.Partition[0] == PartitionNewer {
+	if id.Newest() {
 		return "n"
 	}
-	return "e" + encode(id.Key[:])
+	return spelled("e", id.Key)
 }
+
+// Newest reports whether the id is of what an overwrite claims: no effect, but the newest value of a record.
+func (id EffectID) Newest() bool { return id.Partition != "" && id.Partition[0] == PartitionNewer }
 
 // IsZero reports whether the id names no effect.
 func (id EffectID) IsZero() bool { return id.Partition == "" }
@@ -174,7 +178,11 @@ var base = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(ba
 
 const encodedLen = 26
 
-func encode(b []byte) string { return base.EncodeToString(b) }
+// spelled is a digest in base32 after a prefix.
+func spelled(prefix string, d Digest) string {
+	var buf [64]byte // on the stack: the result is the only allocation
+	return string(base.AppendEncode(append(buf[:0], prefix...), d[:]))
+}
 
 func decode(s string) (Digest, error) {
 	var d Digest

@@ -11,9 +11,22 @@ import (
 	"agentgw"
 )
 
-// hopByHop are the headers that belong to one connection (RFC 9110, 7.6.1); those that Connection names come with them.
-var hopByHop = []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade"}
+// hopByHop reports whether a header, by its canonical name, belongs to one connection (RFC 9110, 7.6.1), as those do that Connection
+// names.
+func hopByHop(h http.Header, name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	for _, line := range h["Connection"] {
+		for other := range strings.SplitSeq(line, ",") {
+			if http.CanonicalHeaderKey(strings.TrimSpace(other)) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // liveHeaders belong to the caller of the attempt alone.
 var liveHeaders = []string{"Date", "Set-Cookie"}
@@ -41,7 +54,7 @@ func incoming(res *http.Response, maxBytes int64) (*Incoming, error) {
 		return in, nil
 	}
 	in.Answer.Body = body
-	in.Answer.Trailer = headerLines(res.Trailer, nil)
+	in.Answer.Trailer = headerLines(nil, res.Trailer, nil)
 	return in, res.Body.Close()
 }
 
@@ -62,39 +75,25 @@ type rest struct {
 
 // endToEnd splits the headers of an answer into those to keep and those for this caller alone.
 func endToEnd(h http.Header) (kept, live []agentgw.Header) {
-	dropped := droppedBy(h)
 	for _, name := range liveHeaders {
-		for _, value := range h.Values(name) {
+		for _, value := range h[name] {
 			live = append(live, agentgw.Header{Name: name, Value: value})
 		}
 	}
-	return headerLines(h, func(name string) bool { return dropped[name] || slices.Contains(liveHeaders, name) }), live
+	kept = headerLines(make([]agentgw.Header, 0, len(h)), h, func(name string) bool { return slices.Contains(liveHeaders, name) || hopByHop(h, name) })
+	return kept, live
 }
 
-// droppedBy are the canonical names of a message's hop-by-hop headers.
-func droppedBy(h http.Header) map[string]bool {
-	dropped := make(map[string]bool, len(hopByHop))
-	for _, name := range hopByHop {
-		dropped[name] = true
-	}
-	for _, line := range h.Values("Connection") {
-		for name := range strings.SplitSeq(line, ",") {
-			dropped[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
-		}
-	}
-	return dropped
-}
-
-// headerLines are the lines of a header sorted by name, without those that skip says; lines of one name keep their order.
-func headerLines(h http.Header, skip func(name string) bool) []agentgw.Header {
-	names := make([]string, 0, len(h))
+// headerLines appends the lines of a header sorted by name, without those that skip says; lines of one name keep their order.
+func headerLines(lines []agentgw.Header, h http.Header, skip func(name string) bool) []agentgw.Header {
+	var few [24]string // on the stack
+	names := few[:0]
 	for name := range h {
 		if skip == nil || !skip(name) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	var lines []agentgw.Header
 	for _, name := range names {
 		for _, value := range h[name] {
 			lines = append(lines, agentgw.Header{Name: name, Value: value})

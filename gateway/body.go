@@ -39,7 +39,11 @@ func Arguments(req *agentgw.Request, params map[string]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canonicalize.Value{Kind: canonicalize.Object, Members: all}.AppendJSON(nil), nil
+	size := len(req.Query) + len(req.Body)
+	for name, value := range params {
+		size += len(name) + len(value) + 8
+	}
+	return canonicalize.Value{Kind: canonicalize.Object, Members: all}.AppendJSON(make([]byte, 0, size+16)), nil
 }
 
 // opaque are the arguments of a request that cannot be read and that nobody guards: its query and its body are what they are.
@@ -97,6 +101,9 @@ func bodyFields(req *agentgw.Request) (fields []canonicalize.Member, text string
 	declared := one(req.Header, "Content-Type")
 	if declared == "" {
 		return nil, "", unreadable("Content-Type", "is absent or given twice", "say once what the body is, such as application/json")
+	}
+	if declared == "application/json" { // what most say
+		return jsonFields(req.Body, "")
 	}
 	kind, params, err := mime.ParseMediaType(declared)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -14,7 +15,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-const defaultMaxBody = 8 << 20
+const (
+	defaultMaxBody = 8 << 20
+	maxTrusted     = 64 << 10 // bytes of a body for which memory is taken before they have come
+)
 
 // DoorConfig is what the agents' listener needs beside the gateway.
 type DoorConfig struct {
@@ -117,17 +121,28 @@ func body(c echo.Context, max int64) ([]byte, *agentgw.Decision) {
 	if r.ContentLength > max {
 		return nil, tooLarge()
 	}
+	if n := r.ContentLength; 0 <= n && n <= maxTrusted {
+		b := make([]byte, n)
+		if _, err := io.ReadFull(r.Body, b); err != nil {
+			return nil, brokeOff(err)
+		}
+		return b, nil
+	}
 	var buf bytes.Buffer
-	buf.Grow(int(min(max, r.ContentLength+1, 64<<10)) + bytes.MinRead) // -1 where the length is not known; no more on trust
+	buf.Grow(int(min(max, r.ContentLength+1, maxTrusted)) + bytes.MinRead) // -1 where the length is not known
 	_, err := buf.ReadFrom(http.MaxBytesReader(c.Response(), r.Body, max))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, tooLarge()
 	case err != nil:
-		return nil, rejected("The body broke off: %v. Send it whole.", err)
+		return nil, brokeOff(err)
 	}
 	return buf.Bytes(), nil
+}
+
+func brokeOff(err error) *agentgw.Decision {
+	return rejected("The body broke off: %v. Send it whole.", err)
 }
 
 func tooLarge() *agentgw.Decision {

@@ -108,11 +108,10 @@ func (t *timedSender) Send(ctx context.Context, out *Outgoing) (*Incoming, error
 }
 
 func sendResult(err error) string {
-	var lost *SendError
-	switch {
-	case err == nil:
+	if err == nil {
 		return "answered"
-	case errors.As(err, &lost) && !lost.Sent:
+	}
+	if lost := (*SendError)(nil); errors.As(err, &lost) && !lost.Sent {
 		return "never_sent"
 	}
 	return "lost"

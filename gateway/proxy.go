@@ -100,21 +100,18 @@ var twiceEscaped = regexp.MustCompile(`(?i)%(25)+(2f|5c)`)
 
 // forwarded are the headers that the upstream gets: without those of this connection, those that are for us, and our secrets.
 func (d *doors) forwarded(r *http.Request) []agentgw.Header {
-	dropped := droppedBy(r.Header)
-	for _, name := range []string{"Expect", "Content-Length", "Forwarded"} {
-		dropped[name] = true
-	}
-	if !slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) {
-		dropped["Accept-Encoding"] = true // the answer is kept for callers who accept something else
-	}
-	for _, auth := range r.Header.Values("Authorization") {
-		if d.keys.bySecret(bearer(auth)) != nil {
-			dropped["Authorization"] = true
+	lines := make([]agentgw.Header, 0, len(r.Header)+3)
+	lines = headerLines(lines, r.Header, func(name string) bool {
+		switch name {
+		case "Expect", "Content-Length", "Forwarded":
+			return true
+		case "Accept-Encoding":
+			return r.Method != http.MethodGet && r.Method != http.MethodHead // the answer is kept for callers who accept something else
+		case "Authorization":
+			return slices.ContainsFunc(r.Header[name], func(auth string) bool { return d.keys.bySecret(bearer(auth)) != nil })
 		}
-	}
-	lines := headerLines(r.Header, func(name string) bool {
 		plain := plainName(name)
-		return dropped[name] || strings.HasPrefix(plain, "Agentgw-") || strings.HasPrefix(plain, "X-Forwarded-") ||
+		return hopByHop(r.Header, name) || strings.HasPrefix(plain, "Agentgw-") || strings.HasPrefix(plain, "X-Forwarded-") ||
 			plain == "X-Original-Url" || plain == "X-Rewrite-Url" // some servers take the path from these
 	})
 	proto := "http"
@@ -239,9 +236,8 @@ func writeAnswer(c echo.Context, res Response) error {
 	a, w := res.Answer, c.Response()
 	h := w.Header()
 	h["Content-Type"] = nil // net/http would guess one
-	for _, line := range slices.Concat(a.Header, res.Live) {
-		h[http.CanonicalHeaderKey(line.Name)] = append(h[http.CanonicalHeaderKey(line.Name)], line.Value)
-	}
+	addLines(h, a.Header)
+	addLines(h, res.Live)
 	mark(h, res.Decision, 0)
 	for _, line := range a.Trailer {
 		h.Add(http.TrailerPrefix+line.Name, line.Value)
@@ -265,6 +261,20 @@ func writeAnswer(c echo.Context, res Response) error {
 	}
 	copyRest(w, res.Rest)
 	return nil
+}
+
+// addLines adds lines to a header. The values of names that it does not have yet are parts of one slice.
+func addLines(h http.Header, lines []agentgw.Header) {
+	values := make([]string, 0, len(lines))
+	for _, line := range lines {
+		name := http.CanonicalHeaderKey(line.Name)
+		if there := h[name]; len(there) > 0 {
+			h[name] = append(there, line.Value)
+			continue
+		}
+		values = append(values, line.Value)
+		h[name] = values[len(values)-1 : len(values) : len(values)]
+	}
 }
 
 // copyRest passes on what follows a large answer, or events as they come. If it breaks off, so does the connection to the caller, who

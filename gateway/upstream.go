@@ -31,12 +31,13 @@ type HTTP struct {
 	tools     map[string]*Tool
 	upstreams map[string]*Upstream
 	transport *http.Transport
+	plain     *plain
 }
 
 // NewHTTP makes a sender for tools and for proxied requests.
 func NewHTTP(tools map[string]*Tool, upstreams map[string]*Upstream) *HTTP {
 	dialer := net.Dialer{Timeout: dialTimeout}
-	return &HTTP{tools: tools, upstreams: upstreams, transport: &http.Transport{
+	return &HTTP{tools: tools, upstreams: upstreams, plain: &plain{dialer: dialer}, transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, addr)
 			if err != nil {
@@ -54,7 +55,10 @@ func NewHTTP(tools map[string]*Tool, upstreams map[string]*Upstream) *HTTP {
 }
 
 // Close drops idle connections.
-func (h *HTTP) Close() { h.transport.CloseIdleConnections() }
+func (h *HTTP) Close() {
+	h.transport.CloseIdleConnections()
+	h.plain.drop(0)
+}
 
 // Send implements Sender.
 func (h *HTTP) Send(ctx context.Context, out *Outgoing) (*Incoming, error) {
@@ -78,15 +82,13 @@ func (e *staleError) Unwrap() error { return e.error }
 
 // try sends once.
 func (h *HTTP) try(ctx context.Context, to *target, maxBytes int64) (*Incoming, error) {
-	var used usage
-	res, err := h.transport.RoundTrip(to.request(used.watch(ctx)))
+	roundTrip := h.roundTrip
+	if h.plain.carries(to) {
+		roundTrip = h.plain.roundTrip
+	}
+	res, err := roundTrip(ctx, to)
 	if err != nil {
-		sent := used.left()
-		err = fmt.Errorf("%s %s: %w", to.method, to.url.Host, err) // what follows the host may hold the upstream's secret
-		if !sent && used.reused {
-			err = &staleError{err}
-		}
-		return nil, &SendError{Sent: sent, Err: err}
+		return nil, err
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols {
 		res.Body.Close()
@@ -97,6 +99,26 @@ func (h *HTTP) try(ctx context.Context, to *target, maxBytes int64) (*Incoming, 
 		return nil, &SendError{Sent: true, Err: err}
 	}
 	return in, nil
+}
+
+// roundTrip sends a request through net/http.
+func (h *HTTP) roundTrip(ctx context.Context, to *target) (*http.Response, error) {
+	var used usage
+	res, err := h.transport.RoundTrip(to.request(used.watch(ctx)))
+	if err != nil {
+		return nil, failed(to, used.left(), used.reused, err)
+	}
+	return res, nil
+}
+
+// failed is the error of an attempt that has no answer: whether it may have been sent, and, if not, whether a new connection is worth
+// another try.
+func failed(to *target, sent, reused bool, err error) error {
+	err = fmt.Errorf("%s %s: %w", to.method, to.url.Host, err) // what follows the host may hold the upstream's secret
+	if !sent && reused {
+		err = &staleError{err}
+	}
+	return &SendError{Sent: sent, Err: err}
 }
 
 // target is a request as data, so that each try gets one of its own.

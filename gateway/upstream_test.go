@@ -86,6 +86,20 @@ func senderTo(t *testing.T, base string, idempotencyHeader string) *HTTP {
 	return h
 }
 
+type senderFunc func(t *testing.T, base, idempotencyHeader string) *HTTP
+
+// bothWays runs a test over this package's own client and over net/http's.
+func bothWays(t *testing.T, test func(*testing.T, senderFunc)) {
+	t.Run("plain", func(t *testing.T) { test(t, senderTo) })
+	t.Run("net/http", func(t *testing.T) {
+		test(t, func(t *testing.T, base, idempotencyHeader string) *HTTP {
+			h := senderTo(t, base, idempotencyHeader)
+			h.plain = nil
+			return h
+		})
+	})
+}
+
 func proxied(method, path string, body string, header ...agentgw.Header) *Outgoing {
 	path, query, _ := strings.Cut(path, "?")
 	return &Outgoing{Call: &agentgw.Call{Request: &agentgw.Request{Upstream: "u", Method: method, Path: path, Query: query,
@@ -93,7 +107,9 @@ func proxied(method, path string, body string, header ...agentgw.Header) *Outgoi
 }
 
 // net/http sends a request again when a connection breaks, if it thinks that harmless. Nothing here is harmless.
-func TestNothingIsSentTwice(t *testing.T) {
+func TestNothingIsSentTwice(t *testing.T) { bothWays(t, testNothingIsSentTwice) }
+
+func testNothingIsSentTwice(t *testing.T, sender senderFunc) {
 	for _, c := range []struct{ method, body, key string }{
 		{"POST", `{"a":1}`, "Idempotency-Key"},
 		{"POST", ``, "Idempotency-Key"},
@@ -109,7 +125,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	} {
 		t.Run(c.method+" "+c.body+" "+c.key, func(t *testing.T) {
 			s := newDropper(t, false)
-			h := senderTo(t, "http://"+s.Addr().String(), c.key)
+			h := sender(t, "http://"+s.Addr().String(), c.key)
 			send := func(id string) error {
 				out := proxied(c.method, "/", c.body, agentgw.Header{Name: "X-Id", Value: id})
 				out.Key = "k-" + id
@@ -131,9 +147,11 @@ func TestNothingIsSentTwice(t *testing.T) {
 }
 
 // A server that closes idle connections makes attempts cross with that. They arrive once and are a doubt, or are sent over a new one.
-func TestIdleConnectionClosed(t *testing.T) {
+func TestIdleConnectionClosed(t *testing.T) { bothWays(t, testIdleConnectionClosed) }
+
+func testIdleConnectionClosed(t *testing.T, sender senderFunc) {
 	s := newDropper(t, true)
-	h := senderTo(t, "http://"+s.Addr().String(), "Idempotency-Key")
+	h := sender(t, "http://"+s.Addr().String(), "Idempotency-Key")
 	done := 0
 	for i := range 300 {
 		id := fmt.Sprint(i)
@@ -156,7 +174,9 @@ func TestIdleConnectionClosed(t *testing.T) {
 	}
 }
 
-func TestNeverSent(t *testing.T) {
+func TestNeverSent(t *testing.T) { bothWays(t, testNeverSent) }
+
+func testNeverSent(t *testing.T, sender senderFunc) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	plain := httptest.NewServer(http.NotFoundHandler())
@@ -172,7 +192,7 @@ func TestNeverSent(t *testing.T) {
 		{"no TLS there", strings.Replace(plain.URL, "http:", "https:", 1), t.Context()},
 		{"over before it began", plain.URL, over},
 	} {
-		_, err := senderTo(t, c.url, "").Send(c.ctx, proxied("POST", "/", "x"))
+		_, err := sender(t, c.url, "").Send(c.ctx, proxied("POST", "/", "x"))
 		var lost *SendError
 		if !errors.As(err, &lost) || lost.Sent {
 			t.Errorf("%s: %v is not known as never sent", c.name, err)
@@ -180,7 +200,9 @@ func TestNeverSent(t *testing.T) {
 	}
 }
 
-func TestLostAnswers(t *testing.T) {
+func TestLostAnswers(t *testing.T) { bothWays(t, testLostAnswers) }
+
+func testLostAnswers(t *testing.T, sender senderFunc) {
 	arrived := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -204,7 +226,7 @@ func TestLostAnswers(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	h := senderTo(t, s.URL, "")
+	h := sender(t, s.URL, "")
 	for _, path := range []string{"/cut", "/chunks", "/reset", "/slow", "/switch"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if path == "/slow" {
@@ -219,7 +241,9 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersAsTheyCame(t *testing.T) {
+func TestAnswersAsTheyCame(t *testing.T) { bothWays(t, testAnswersAsTheyCame) }
+
+func testAnswersAsTheyCame(t *testing.T, sender senderFunc) {
 	large := strings.Repeat("0123456789", 1000)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -254,7 +278,7 @@ func TestAnswersAsTheyCame(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	h := senderTo(t, s.URL, "")
+	h := sender(t, s.URL, "")
 	send := func(method, path string) *Incoming {
 		out := proxied(method, path, "")
 		out.MaxBytes = 4000

@@ -151,7 +151,8 @@ type try struct {
 	*Ledger
 	Ask
 	m      agentgw.Remembered
-	wants  map[string]uint64 // versions of the partition's records as last seen
+	own    string   // name of the effect's own record
+	wants  versions // of the partition's records as last seen; nil: none was
 	needs  []*need
 	dry    bool
 	e      *agentgw.Effect // the claim, once written
@@ -162,7 +163,7 @@ type try struct {
 }
 
 func (l *Ledger) newTry(a Ask) *try {
-	t := &try{Ledger: l, Ask: a, needs: needs(a.Op)}
+	t := &try{Ledger: l, Ask: a, own: a.Op.ID.Record(), needs: needs(a.Op)}
 	t.m.Token, t.m.State = a.Token, a.State
 	if len(a.Op.Elements) > 0 {
 		t.m.Elements = make([]*agentgw.Effect, len(a.Op.Elements))
@@ -171,15 +172,17 @@ func (l *Ledger) newTry(a Ask) *try {
 }
 
 func (t *try) inHand() *Claim {
-	c := &Claim{Effect: t.e, op: t.Op, needs: t.needs, entity: t.m.Entity, apart: t.wants[t.answerName()]}
+	c := &Claim{Effect: t.e, op: t.Op, needs: t.needs, entity: t.m.Entity}
+	if outlived(t.Op.Rule) {
+		c.apart = t.wants.of(t.answerName())
+	}
 	if t.way == agentgw.Again {
 		c.prior = t.before
 	}
 	return c
 }
 
-func (t *try) ownName() string    { return t.Op.ID.Record() }
-func (t *try) answerName() string { return answerName(t.Op.ID) }
+func (t *try) answerName() string { return "a" + t.own[1:] }
 
 func answerName(id agentgw.EffectID) string { return "a" + id.Record()[1:] }
 
@@ -233,21 +236,21 @@ func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) 
 }
 
 func (t *try) mainChanges(e *agentgw.Effect, way agentgw.Way) []Change {
-	changes := []Change{{Name: t.ownName(), Want: t.wants[t.ownName()], Value: encodeEffect(e), Open: indexed(e)}}
+	changes := []Change{{Name: t.own, Want: t.wants.of(t.own), Value: encodeEffect(e), Open: indexed(e)}}
 	if t.transition() {
 		en := agentgw.Entity{}
 		if t.m.Entity != nil {
 			en = *t.m.Entity
 		}
 		en.Holder, en.Fence = e.ID, e.Claim
-		changes = append(changes, Change{Name: nameEntity, Want: t.wants[nameEntity], Value: encodeEntity(&en)})
+		changes = append(changes, Change{Name: nameEntity, Want: t.wants.of(nameEntity), Value: encodeEntity(&en)})
 	}
 	if way == agentgw.Again {
 		name := historyName(e.ID, t.m.Own.Ordinal)
-		changes = append(changes, Change{Name: name, Want: t.wants[name], Value: encodeEffect(t.m.Own), Keep: max(t.m.Own.Gone.Sub(t.m.Now), time.Millisecond)})
+		changes = append(changes, Change{Name: name, Want: t.wants.of(name), Value: encodeEffect(t.m.Own), Keep: max(t.m.Own.Gone.Sub(t.m.Now), time.Millisecond)})
 	}
 	if t.meaning() {
-		changes = append(changes, Change{Name: nameIndex, Want: t.wants[nameIndex], Value: encodeIndex(t.indexWith(t.Op))})
+		changes = append(changes, Change{Name: nameIndex, Want: t.wants.of(nameIndex), Value: encodeIndex(t.indexWith(t.Op))})
 	}
 	if outlived(t.Op.Rule) {
 		changes = append(changes, Change{Name: t.answerName(), Look: true})
@@ -309,7 +312,7 @@ func (t *try) launch(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("launch from %s", t.e.State)
 	}
-	swaps := []Swap{t.claiming(t.Op.ID.Partition, Change{Name: t.ownName(), Want: t.e.Version, Value: encodeEffect(&next), Open: indexed(&next)})}
+	swaps := []Swap{t.claiming(t.Op.ID.Partition, Change{Name: t.own, Want: t.e.Version, Value: encodeEffect(&next), Open: indexed(&next)})}
 	replies, err := t.swapSurely(ctx, swaps)
 	if err != nil {
 		return false, t.unsure(ctx, err, swaps)
@@ -328,13 +331,13 @@ func (t *try) release(ctx context.Context) error {
 	if _, ok := step(*t.e, releaseEvent(t.way)); !ok {
 		return fmt.Errorf("release from %s", t.e.State)
 	}
-	own := Change{Name: t.ownName(), Want: t.e.Version}
+	own := Change{Name: t.own, Want: t.e.Version}
 	if b := t.before; b != nil {
 		own.Value, own.Keep, own.Open = encodeEffect(b), keepFor(b, t.m.Now), indexed(b)
 	}
 	changes := []Change{own}
 	if t.transition() {
-		c := Change{Name: nameEntity, Want: t.wants[nameEntity]}
+		c := Change{Name: nameEntity, Want: t.wants.of(nameEntity)}
 		if t.m.Entity != nil {
 			c.Value = encodeEntity(t.m.Entity)
 		}
@@ -342,10 +345,10 @@ func (t *try) release(ctx context.Context) error {
 	}
 	if t.way == agentgw.Again {
 		name := historyName(t.e.ID, t.before.Ordinal)
-		changes = append(changes, Change{Name: name, Want: t.wants[name]})
+		changes = append(changes, Change{Name: name, Want: t.wants.of(name)})
 	}
 	if t.meaning() {
-		changes = append(changes, Change{Name: nameIndex, Want: t.wants[nameIndex], Value: encodeIndex(t.index)})
+		changes = append(changes, Change{Name: nameIndex, Want: t.wants.of(nameIndex), Value: encodeIndex(t.index)})
 	}
 	replies, err := t.swapSurely(ctx, []Swap{{Partition: t.Op.ID.Partition, Stamp: t.random(), Changes: changes}})
 	if err != nil {

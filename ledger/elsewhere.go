@@ -100,7 +100,7 @@ func (t *try) examine(ctx context.Context, n *need) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if x != nil && h.names(x) && x.State.Open() && !(x.ID.Record() == "n" && (x.State == agentgw.StateIndeterminate || x.Lapsed(t.m.Now))) {
+		if x != nil && h.names(x) && x.State.Open() && !(x.ID.Newest() && (x.State == agentgw.StateIndeterminate || x.Lapsed(t.m.Now))) {
 			t.m.Holder, t.m.Held = x, t.Op.LockOf
 			return false, nil
 		}

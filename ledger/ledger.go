@@ -137,7 +137,7 @@ func (t *try) touch(ctx context.Context, e *agentgw.Effect, name string) error {
 	main := Swap{Partition: e.ID.Partition, Stamp: t.random(), Changes: []Change{own}}
 	if e.Apart && e.Answer != nil && name == e.ID.Record() {
 		next.Answer = nil
-		main.Changes = append(main.Changes, Change{Name: answerName(e.ID), Want: t.wants[answerName(e.ID)], Value: encodeAnswer(e.Answer), Keep: e.TTL})
+		main.Changes = append(main.Changes, Change{Name: answerName(e.ID), Want: t.wants.of(answerName(e.ID)), Value: encodeAnswer(e.Answer), Keep: e.TTL})
 	}
 	main.Changes[0].Value = encodeEffect(&next)
 	_, err := t.swap(ctx, main) // not applied: another replay did it
@@ -159,7 +159,7 @@ func (t *try) tellLapse(ctx context.Context, j agentgw.Judgement) (bool, error) 
 	}
 	t.m.Own = e
 	if e != nil {
-		t.wants[t.ownName()] = e.Version
+		t.wants.set(t.own, e.Version)
 		t.m.Now = e.Now
 	}
 	return true, nil
@@ -171,7 +171,7 @@ func (t *try) occupant(ctx context.Context, id agentgw.EffectID) (*agentgw.Effec
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
-	if err != nil || !e.Lapsed(e.Now) || e.ID.Record() == "n" {
+	if err != nil || !e.Lapsed(e.Now) || e.ID.Newest() {
 		return e, err
 	}
 	return t.lapse(ctx, e, t.dry)
@@ -215,7 +215,7 @@ func (l *Ledger) put(ctx context.Context, e, next *agentgw.Effect, more []Change
 }
 
 // indexed reports whether a record belongs in the index of open effects; what an overwrite claims is none.
-func indexed(e *agentgw.Effect) bool { return e.State.Open() && e.ID.Record() != "n" }
+func indexed(e *agentgw.Effect) bool { return e.State.Open() && !e.ID.Newest() }
 
 // giveBack frees an effect that had none: the success that stands behind it comes back, its entity and its holds are let go. next is
 // the freed record, used where no success stands behind. dry: it is only said.

@@ -53,6 +53,9 @@ var table = map[agentgw.State]map[event]agentgw.State{
 	agentgw.StateSucceeded: {evRepeat: agentgw.StateInFlight, evReserveRepeat: agentgw.StateClaimed, evVoid: agentgw.StateVoided},
 }
 
+// endings are the events that an attempt's own words are.
+var endings = map[agentgw.Outcome]event{agentgw.Succeeded: evSucceed, agentgw.Failed: evFail, agentgw.Indeterminate: evDoubt}
+
 // step moves a copy of e along the table; false where the event has no place in its state.
 func step(e agentgw.Effect, ev event) (agentgw.Effect, bool) {
 	next, ok := table[e.State][ev]
@@ -158,8 +161,7 @@ func word(e *agentgw.Effect, res agentgw.Result) agentgw.Result {
 
 // settleNext is the record after an attempt's own word. The times of settling and expiry are those of the write.
 func settleNext(e agentgw.Effect, res agentgw.Result) (agentgw.Effect, bool) {
-	ev := map[agentgw.Outcome]event{agentgw.Succeeded: evSucceed, agentgw.Failed: evFail, agentgw.Indeterminate: evDoubt}[res.Outcome]
-	next, ok := step(e, ev)
+	next, ok := step(e, endings[res.Outcome])
 	if !ok {
 		return e, false
 	}

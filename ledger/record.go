@@ -75,49 +75,6 @@ var (
 	unpacker, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<28))
 )
 
-type encoder struct{ b []byte }
-
-func (w *encoder) bytes(tag byte, v []byte) {
-	w.b = binary.AppendUvarint(append(w.b, tag), uint64(len(v)))
-	w.b = append(w.b, v...)
-}
-
-func (w *encoder) text(tag byte, v string) {
-	if v != "" {
-		w.b = binary.AppendUvarint(append(w.b, tag), uint64(len(v)))
-		w.b = append(w.b, v...)
-	}
-}
-
-func (w *encoder) uint(tag byte, v uint64) {
-	if v != 0 {
-		var buf [binary.MaxVarintLen64]byte
-		w.bytes(tag, buf[:binary.PutUvarint(buf[:], v)])
-	}
-}
-
-func (w *encoder) bool(tag byte, v bool) {
-	if v {
-		w.bytes(tag, nil)
-	}
-}
-
-func (w *encoder) time(tag byte, t time.Time) {
-	if !t.IsZero() {
-		w.uint(tag, uint64(t.UnixMicro()))
-	}
-}
-
-// texts packs several texts into one value.
-func texts(parts ...string) []byte {
-	var b []byte
-	for _, p := range parts {
-		b = binary.AppendUvarint(b, uint64(len(p)))
-		b = append(b, p...)
-	}
-	return b
-}
-
 func splitTexts(b []byte) ([]string, error) {
 	var parts []string
 	for len(b) > 0 {
@@ -132,77 +89,6 @@ func splitTexts(b []byte) ([]string, error) {
 }
 
 var errTorn = fmt.Errorf("a record is torn or of another program")
-
-// encodeEffect packs e. Version, Updated, Now and ID are the store's and the address's. Times that are zero are read back as the time
-// of the write, a zero fence as its version: what a claim from nothing cannot know before it is written.
-func encodeEffect(e *agentgw.Effect) []byte {
-	w := encoder{b: make([]byte, 0, 512)}
-	w.b = append(w.b, formatEffect)
-	w.text(tagOperation, e.Operation)
-	w.text(tagTenant, e.Tenant)
-	w.text(tagPrincipal, e.Principal)
-	w.text(tagAgent, e.Context.Agent)
-	w.text(tagRun, e.Context.Run)
-	w.text(tagTask, e.Context.Task)
-	w.text(tagCallID, e.Context.CallID)
-	w.bytes(tagDigest, e.Digest[:])
-	w.text(tagState, string(e.State))
-	w.uint(tagFence, e.Fence)
-	w.uint(tagClaim, e.Claim)
-	w.uint(tagGeneration, e.Generation)
-	w.uint(tagOrdinal, uint64(e.Ordinal))
-	w.uint(tagBase, e.Base)
-	w.bool(tagRepeat, e.Repeat)
-	w.uint(tagAttempt, uint64(e.Attempt))
-	for _, t := range e.Sends {
-		w.b = binary.AppendUvarint(append(w.b, tagSend), 8)
-		w.b = binary.BigEndian.AppendUint64(w.b, micros(t))
-	}
-	w.time(tagFirstSeen, e.FirstSeen)
-	w.time(tagClaimed, e.Claimed)
-	w.time(tagSettled, e.Settled)
-	w.uint(tagLease, uint64(e.Lease))
-	w.time(tagExpires, e.Expires)
-	w.time(tagGone, e.Gone)
-	for _, f := range e.Fields {
-		w.bytes(tagField, texts(f.Name, string(rune('0'+f.Role)), f.Canon))
-	}
-	if len(e.Arguments) > 0 {
-		w.bytes(tagArguments, pack(e.Arguments))
-	}
-	if e.Answer != nil {
-		w.bytes(tagAnswer, encodeAnswer(e.Answer))
-	}
-	w.text(tagWhy, e.Why)
-	for _, v := range e.Evidence {
-		w.text(tagEvidence, v)
-	}
-	for _, h := range e.Holds {
-		w.bytes(tagHold, texts(string(h.Partition), h.Of))
-	}
-	w.text(tagEntity, string(e.Entity))
-	w.uint(tagMove, e.Move)
-	w.text(tagNonce, e.Nonce)
-	w.text(tagBatch, e.Batch.String())
-	w.uint(tagTTL, uint64(e.TTL))
-	w.bool(tagSliding, e.Sliding)
-	w.uint(tagTomb, uint64(e.Tomb))
-	w.text(tagKeep, e.Keep)
-	w.uint(tagLinger, uint64(e.Linger))
-	w.bool(tagApart, e.Apart)
-	w.text(tagTo, e.To)
-	w.bool(tagPrior, e.Prior)
-	w.bool(tagDoubted, e.Doubted)
-	w.text(tagNewer, e.Newer)
-	w.text(tagPending, e.Pending)
-	if e.NearTo != nil {
-		w.text(tagNearID, e.NearTo.ID.String())
-		for _, f := range e.NearTo.Fields {
-			w.text(tagNearField, f)
-		}
-	}
-	return w.b
-}
 
 func micros(t time.Time) uint64 {
 	if t.IsZero() {
@@ -419,21 +305,6 @@ func addressOf(p agentgw.Partition, name string) agentgw.EffectID {
 	return id
 }
 
-func encodeAnswer(a *agentgw.Answer) []byte {
-	w := encoder{b: make([]byte, 0, 64+len(a.Body))}
-	w.uint(1, uint64(a.Status))
-	for _, h := range a.Header {
-		w.bytes(2, texts(h.Name, h.Value))
-	}
-	for _, h := range a.Trailer {
-		w.bytes(3, texts(h.Name, h.Value))
-	}
-	if len(a.Body) > 0 {
-		w.bytes(4, a.Body)
-	}
-	return pack(w.b)
-}
-
 func decodeAnswer(v []byte) (*agentgw.Answer, error) {
 	b, err := unpack(v)
 	if err != nil {
@@ -466,14 +337,6 @@ func decodeAnswer(v []byte) (*agentgw.Answer, error) {
 		}
 	}
 	return a, nil
-}
-
-// pack compresses what is large; the first byte says which it did.
-func pack(b []byte) []byte {
-	if len(b) <= packAbove {
-		return append([]byte{0}, b...)
-	}
-	return packer.EncodeAll(b, []byte{1})
 }
 
 func unpack(b []byte) ([]byte, error) {

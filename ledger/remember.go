@@ -8,13 +8,41 @@ import (
 	"agentgw"
 )
 
+// versions are those of a few records.
+type versions []seen
+
+type seen struct {
+	name    string
+	version uint64
+}
+
+// of is 0 for a record that is absent or was not seen.
+func (vs versions) of(name string) uint64 {
+	for _, v := range vs {
+		if v.name == name {
+			return v.version
+		}
+	}
+	return 0
+}
+
+func (vs *versions) set(name string, version uint64) {
+	for i := range *vs {
+		if v := &(*vs)[i]; v.name == name {
+			v.version = version
+			return
+		}
+	}
+	*vs = append(*vs, seen{name, version})
+}
+
 // note keeps the versions that a reply names.
 func (t *try) note(r Reply) {
 	if t.wants == nil {
-		t.wants = make(map[string]uint64, len(r.Records))
+		t.wants = make(versions, 0, len(r.Records))
 	}
 	for _, rec := range r.Records {
-		t.wants[rec.Name] = rec.Version
+		t.wants.set(rec.Name, rec.Version)
 	}
 }
 
@@ -48,7 +76,7 @@ func (t *try) rememberRecord(rec Record, now time.Time) (err error) {
 		return nil
 	}
 	switch rec.Name {
-	case t.ownName():
+	case t.own:
 		t.m.Own, err = decodeEffect(t.Op.ID.Partition, rec, now)
 		if err == nil && t.m.Own.Digest != t.Op.Digest {
 			return fmt.Errorf("%s: its key is also the key of another operation; nothing is sent for either", t.Op.ID)
@@ -73,9 +101,9 @@ func (t *try) freeLapsed(ctx context.Context) error {
 	}
 	t.m.Own = e
 	if e != nil {
-		t.wants[t.ownName()] = e.Version
+		t.wants.set(t.own, e.Version)
 	} else {
-		delete(t.wants, t.ownName())
+		t.wants.set(t.own, 0)
 	}
 	if !t.dry && t.transition() { // the entity's record changed with it
 		replies, err := t.swap(ctx, look(t.Op.ID.Partition, nameEntity))
@@ -148,7 +176,7 @@ func differing(a, b []agentgw.Field) (names []string) {
 
 // readAll looks at everything that a claim would swap.
 func (t *try) readAll(ctx context.Context) error {
-	names := []string{t.ownName()}
+	names := []string{t.own}
 	if t.transition() {
 		names = append(names, nameEntity)
 	}

@@ -81,13 +81,14 @@ func (l *Ledger) settlement(c *Claim, res agentgw.Result) (*agentgw.Effect, Swap
 			more = append(more, entityChange(letGo(en)))
 		}
 	}
-	stored := *out
-	if stored.State == agentgw.StateSucceeded && stored.Answer != nil && beyond(&stored) > 0 {
-		stored.Answer, stored.Apart = nil, true
+	stored := out
+	if out.State == agentgw.StateSucceeded && out.Answer != nil && beyond(out) > 0 {
 		out.Apart = true
-		more = append(more, Change{Name: answerName(e.ID), Want: c.apart, Value: encodeAnswer(out.Answer), Keep: max(remaining(&stored, e.Now), time.Millisecond)})
+		more = append(more, Change{Name: answerName(e.ID), Want: c.apart, Value: encodeAnswer(out.Answer), Keep: max(remaining(out, e.Now), time.Millisecond)})
+		without := *out
+		without.Answer, stored = nil, &without
 	}
-	own := Change{Name: e.ID.Record(), Want: e.Version, Value: encodeEffect(&stored), Keep: keepFor(&stored, e.Now), Open: indexed(&stored)}
+	own := Change{Name: e.ID.Record(), Want: e.Version, Value: encodeEffect(stored), Keep: keepFor(stored, e.Now), Open: indexed(stored)}
 	return out, Swap{Partition: e.ID.Partition, Stamp: l.random(), Changes: append([]Change{own}, more...)}, true
 }
 

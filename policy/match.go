@@ -62,12 +62,35 @@ func sameMethod(r Route, method string) bool { return r.anyMethod() || r.Method 
 // MatchRoute finds the operations that guard an HTTP request, `when` not yet asked, and what their parameters stand for. path is the
 // escaped path below the upstream as it came. A path that cannot be read is a *canonicalize.Error: the call is rejected.
 func (p *Policy) MatchRoute(method, upstream, path string) ([]*Operation, map[string]string, error) {
+	var params map[string]string
+	found, err := p.routed(method, upstream, path, func(pattern Pattern, segments []string) error {
+		values := pattern.params(segments)
+		if params == nil {
+			params = values
+			return nil
+		}
+		for name, v := range values {
+			if was, ok := params[name]; ok && was != v {
+				return &canonicalize.Error{Reason: fmt.Sprintf("the path parameter %s reads as %q and as %q", name, was, v),
+					Remedy: "give the parameters of overlapping routes names of their own"}
+			}
+		}
+		maps.Copy(params, values)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return found, params, nil
+}
+
+// routed is MatchRoute without the parameters; took, where it is not nil, is told which pattern read which segments.
+func (p *Policy) routed(method, upstream, path string, took func(pattern Pattern, segments []string) error) ([]*Operation, error) {
 	readings, err := readPath(path)
 	if err != nil {
-		return nil, nil, &canonicalize.Error{Reason: err.Error(), Remedy: "send a path in UTF-8, with a literal % written as %25"}
+		return nil, &canonicalize.Error{Reason: err.Error(), Remedy: "send a path in UTF-8, with a literal % written as %25"}
 	}
 	var found []*Operation
-	var params map[string]string
 	seen := -1
 	for _, segments := range readings {
 		if len(segments) == seen {
@@ -75,25 +98,20 @@ func (p *Policy) MatchRoute(method, upstream, path string) ([]*Operation, map[st
 		}
 		seen = len(segments)
 		for _, g := range p.index.routes[routeKey{upstream, seen}] {
-			values, ok := g.pattern.match(readings)
+			read, ok := g.pattern.match(readings)
 			if !ok || !sameMethod(g.route, method) || slices.Contains(found, g.operation) {
 				continue
 			}
 			found = append(found, g.operation)
-			if params == nil {
-				params = values
+			if took == nil {
 				continue
 			}
-			for name, v := range values {
-				if was, ok := params[name]; ok && was != v {
-					return nil, nil, &canonicalize.Error{Reason: fmt.Sprintf("the path parameter %s reads as %q and as %q", name, was, v),
-						Remedy: "give the parameters of overlapping routes names of their own"}
-				}
+			if err := took(g.pattern, read); err != nil {
+				return nil, err
 			}
-			maps.Copy(params, values)
 		}
 	}
-	return found, params, nil
+	return found, nil
 }
 
 // Candidates are the operations that may guard a call, by its tool's name and by its HTTP request where it has one, `when` not yet asked.
@@ -106,7 +124,7 @@ func (p *Policy) Candidates(call *agentgw.Call) ([]*Operation, error) {
 	if call.Request == nil {
 		return candidates, nil
 	}
-	routed, _, err := p.MatchRoute(call.Request.Method, call.Request.Upstream, call.Request.Path)
+	routed, err := p.routed(call.Request.Method, call.Request.Upstream, call.Request.Path, nil)
 	return union(candidates, routed), err
 }
 

@@ -100,40 +100,49 @@ func (p Pattern) Match(path string) (params map[string]string, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	return p.match(readings)
+	read, ok := p.match(readings)
+	return p.params(read), ok
 }
 
-func (p Pattern) match(readings [][]string) (map[string]string, bool) {
-	for _, segments := range readings {
-		if params, ok := p.matchSegments(segments); ok {
-			return params, true
+// match is the first reading of a path that the pattern stands for.
+func (p Pattern) match(readings [][]string) (path []string, ok bool) {
+	for _, path := range readings {
+		if p.matchSegments(path) {
+			return path, true
 		}
 	}
 	return nil, false
 }
 
-func (p Pattern) matchSegments(path []string) (map[string]string, bool) {
+func (p Pattern) matchSegments(path []string) bool {
 	if len(path) != len(p.segments) {
-		return nil, false
+		return false
 	}
-	var params map[string]string
 	for i, s := range p.segments {
-		if s.name == "" {
-			if path[i] != s.prefix {
-				return nil, false
+		if s.name == "" && path[i] != s.prefix {
+			return false
+		}
+		if s.name != "" {
+			if _, ok := s.value(path[i]); !ok {
+				return false
 			}
-			continue
 		}
-		value, ok := s.value(path[i])
-		if !ok {
-			return nil, false
-		}
-		if params == nil {
-			params = make(map[string]string, 2)
-		}
-		params[s.name] = value
 	}
-	return params, true
+	return true
+}
+
+// params are what the parameters stand for in a path that matches; nil without any.
+func (p Pattern) params(path []string) map[string]string {
+	var params map[string]string
+	for i := range path {
+		if s := &p.segments[i]; s.name != "" {
+			if params == nil {
+				params = make(map[string]string, 2)
+			}
+			params[s.name], _ = s.value(path[i])
+		}
+	}
+	return params
 }
 
 // value is what a parameter stands for in the text of a segment.

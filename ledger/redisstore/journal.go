@@ -37,7 +37,7 @@ type note struct {
 func (n *note) size() int { return 300 + len(n.key) + len(n.value) }
 
 // add notes what a swap has written.
-func (j *journal) add(sh *shard, sw *ledger.Swap, r *ledger.Reply) {
+func (j *journal) add(as *once, sw *ledger.Swap, r *ledger.Reply) {
 	noted := time.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -49,7 +49,7 @@ func (j *journal) add(sh *shard, sw *ledger.Swap, r *ledger.Reply) {
 		if c.Look {
 			continue
 		}
-		n := &note{shard: sh, key: sh.record(sw.Partition, c.Name), what: what(c), version: r.Version, at: r.Now, stamp: sw.Stamp, value: c.Value, noted: noted}
+		n := &note{shard: as.shard, key: as.keys[i], what: what(c), version: r.Version, at: r.Now, stamp: sw.Stamp, value: c.Value, noted: noted}
 		if c.Value == nil {
 			n.version = c.Want
 		} else if !r.Records[i].At.IsZero() {
@@ -81,11 +81,11 @@ func (j *journal) put(n *note) {
 }
 
 // forget drops what was noted of a swap.
-func (j *journal) forget(sh *shard, sw *ledger.Swap) {
+func (j *journal) forget(as *once, sw *ledger.Swap) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, c := range sw.Changes {
-		if e := j.by[sh.record(sw.Partition, c.Name)]; e != nil && !c.Look && e.Value.(*note).stamp == sw.Stamp {
+	for i, c := range sw.Changes {
+		if e := j.by[as.keys[i]]; e != nil && !c.Look && e.Value.(*note).stamp == sw.Stamp {
 			j.drop(e)
 		}
 	}

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -158,6 +159,7 @@ func (l *lane) take() []*flight {
 func (l *lane) fly(s *Store, batch []*flight) {
 	for ; batch != nil; batch = l.next() {
 		s.sendBatch(batch)
+		runtime.Gosched() // whoever is ready to ask something comes along
 	}
 }
 

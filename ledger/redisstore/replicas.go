@@ -66,8 +66,8 @@ func (s *Store) sendReplicated(ctx context.Context, cmds []once) {
 // WAIT asks the replicas how far they are, and compares with how far the primary was when it ran the script.
 func (s *Store) sendAndWait(ctx context.Context, node *redis.Client, cmds []once) {
 	pipe := node.Pipeline()
-	for _, c := range cmds {
-		pipe.Process(ctx, c)
+	for i := range cmds {
+		pipe.Process(ctx, &cmds[i])
 	}
 	wait := redis.NewIntCmd(ctx, "wait", replicasOf(cmds), s.replicaTimeout.Milliseconds())
 	pipe.Process(ctx, onlyOnce{wait})

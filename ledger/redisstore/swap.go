@@ -19,6 +19,7 @@ import (
 type once struct {
 	*redis.StringCmd
 	shard    *shard
+	keys     []string // of the records
 	claim    bool
 	looks    bool    // it writes nothing
 	replicas int     // that must have it
@@ -73,28 +74,45 @@ func (s *Store) Swap(ctx context.Context, swaps ...ledger.Swap) ([]ledger.Reply,
 
 // command is the script with the arguments that its head describes.
 func (s *Store) command(ctx context.Context, is *served, sw *ledger.Swap) once {
-	sh := s.shard(sw.Partition)
-	args := make([]any, 0, 6+3*len(sw.Changes))
-	args = append(args, "evalsha", is.sha, len(sw.Changes)+2, sh.version, sh.open)
+	sh, n := s.shard(sw.Partition), len(sw.Changes)
+	// Texts are parts of one, and arguments point at them: each would be an allocation else, and a second one as an argument.
+	var all strings.Builder
+	all.Grow(16 + n*(len(sh.records)+len(sw.Partition)+64))
+	texts := make([]string, 0, n+1+n)
 	for i := range sw.Changes {
-		args = append(args, sh.record(sw.Partition, sw.Changes[i].Name))
+		from := all.Len()
+		all.WriteString(sh.records)
+		all.WriteString(string(sw.Partition))
+		all.WriteByte(':')
+		all.WriteString(sw.Changes[i].Name)
+		texts = append(texts, all.String()[from:])
 	}
 	var buf [32]byte
 	floor := sh.floor.Load()
 	if s.noHeal {
 		floor = 0
 	}
-	args = append(args, string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp), floor)))
+	from := all.Len()
+	all.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(buf[:0], sw.Stamp), floor))
+	texts = append(texts, all.String()[from:])
 	looks := true
 	for i := range sw.Changes {
-		c := &sw.Changes[i]
+		c, from := &sw.Changes[i], all.Len()
 		looks = looks && c.Look
-		head := append(buf[:0], what(c))
-		head = binary.BigEndian.AppendUint64(head, c.Want)
-		head = strconv.AppendInt(head, milliseconds(c.Keep), 10)
-		args = append(args, string(head), c.Value)
+		head := binary.BigEndian.AppendUint64(append(buf[:0], what(c)), c.Want)
+		all.Write(strconv.AppendInt(head, milliseconds(c.Keep), 10))
+		texts = append(texts, all.String()[from:])
 	}
-	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, claim: sw.Claim, looks: looks, replicas: s.needed(sw), is: is}
+
+	args := make([]any, 0, 6+3*n)
+	args = append(args, "evalsha", &is.sha, n+2, &sh.version, &sh.open)
+	for i := range texts[:n+1] {
+		args = append(args, &texts[i])
+	}
+	for i := range sw.Changes {
+		args = append(args, &texts[n+1+i], sw.Changes[i].Value)
+	}
+	return once{StringCmd: redis.NewStringCmd(ctx, args...), shard: sh, keys: texts[:n], claim: sw.Claim, looks: looks, replicas: s.needed(sw), is: is}
 }
 
 func what(c *ledger.Change) byte {
@@ -168,8 +186,8 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 			continue
 		}
 		args := c.Args()
-		args[1] = is.sha
-		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, claim: c.claim, looks: c.looks, replicas: c.replicas, is: is})
+		args[1] = &is.sha
+		again = append(again, once{StringCmd: redis.NewStringCmd(ctx, args...), shard: c.shard, keys: c.keys, claim: c.claim, looks: c.looks, replicas: c.replicas, is: is})
 		back = append(back, i)
 	}
 	if again == nil {
@@ -183,8 +201,11 @@ func (s *Store) run(ctx context.Context, cmds []once) {
 
 // reply is the first word of an error that Redis replied; "" for any other.
 func reply(err error) string {
+	if err == nil {
+		return ""
+	}
 	var replied redis.Error
-	if err == nil || !errors.As(err, &replied) {
+	if !errors.As(err, &replied) {
 		return ""
 	}
 	word, _, _ := strings.Cut(replied.Error(), " ")
@@ -197,12 +218,12 @@ func (s *Store) send(ctx context.Context, cmds []once) {
 		return
 	}
 	if len(cmds) == 1 {
-		s.client.Process(ctx, cmds[0])
+		s.client.Process(ctx, &cmds[0])
 		return
 	}
 	pipe := s.client.Pipeline()
-	for _, c := range cmds {
-		pipe.Process(ctx, c)
+	for i := range cmds {
+		pipe.Process(ctx, &cmds[i])
 	}
 	execute(ctx, pipe, cmds)
 }
@@ -259,9 +280,9 @@ func (s *Store) trust(sw *ledger.Swap, c *once, r *ledger.Reply) error {
 	if !r.Applied {
 		return nil
 	}
-	s.journal.add(c.shard, sw, r)
+	s.journal.add(c, sw, r)
 	if s.epoch.Load() != c.is.epoch || c.claim && s.waiting(c.shard) != nil { // looked at after the note, as heal reads it after the epoch
-		s.journal.forget(c.shard, sw)
+		s.journal.forget(c, sw)
 		return fmt.Errorf("ledger %s: the primary changed while it wrote this: it may have forgotten it", s.name)
 	}
 	return c.short

@@ -76,7 +76,12 @@ func (r *configReader) mcpServer(n *yaml.Node, upstream string) *gateway.MCPServ
 	if n.Kind != yaml.SequenceNode {
 		return &gateway.MCPServer{URL: r.url(n, "mcp")}
 	}
-	words, _ := r.Texts(n, "mcp", "[npx, -y, some-server]")
+	var words []string
+	for _, item := range n.Content { // a command may say the same twice: docker run -e A -e B
+		if word, ok := r.Text(item, "an element of mcp", "[npx, -y, some-server]"); ok {
+			words = append(words, word)
+		}
+	}
 	if len(words) == 0 {
 		r.Fault(n, "write it as mcp: [npx, -y, some-server], or mcp: https://desk.example/mcp", "upstream %s: mcp names no command", upstream)
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs agentgw in front of MCP servers: the public conformance suite, the reference servers, and the census of lost answers. Needs Go and
-# Node; everything else is installed into a cache folder. Prints the tables of docs/mcp.md; exits with 1 where one of them is not as it
-# should be.
+# Runs agentgw in front of MCP servers: the public conformance suite, the reference servers, calls that come again, and the census of
+# lost answers. Needs Go and Node; everything else is installed into a cache folder. Prints the tables of docs/mcp.md; exits with 1 where
+# one of them is not as it should be.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -74,6 +74,8 @@ row 'DNS rebinding' 'TypeScript reference server' "$(totals dns-bare "$sum")" 'P
 
 echo
 "$node" scripts/mcp/reference.mjs "$out/agentgw" "$modules" || failed=1
+echo
+"$node" scripts/mcp/again.mjs "$out/agentgw" "$modules" || failed=1
 echo
 "$node" scripts/mcp/census.mjs "$out/agentgw" "$modules" || failed=1
 exit $failed

@@ -1,8 +1,10 @@
 // reference.mjs AGENTGW NODE_MODULES: the reference servers with the TypeScript SDK's client, bare and behind `agentgw mcp`: every tool's
 // definition, byte for byte; and each writing tool called twice, and once more from a new client with other request ids after the first
-// client was cut off: one effect each. Prints a table.
+// client was cut off: one effect each. Then the same behind `agentgw serve`, where the connection is cut while the call is under way and a
+// new client, with other request ids, makes it again. Prints a table.
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -13,6 +15,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const sdk = name => import(pathToFileURL(join(modules, '@modelcontextprotocol/sdk/dist/esm/client', name + '.js')))
 const { Client } = await sdk('index')
 const { StdioClientTransport } = await sdk('stdio')
+const { StreamableHTTPClientTransport } = await sdk('streamableHttp')
 
 const at = name => [process.execPath, join(modules, '@modelcontextprotocol', name, 'dist/index.js')]
 const reference = [
@@ -53,17 +56,81 @@ async function connect(command, env) {
   return client
 }
 
-// definitions are the tools as their raw text: what the SDK parsed, written again, keeps every member and its order.
-const definitions = async client => (await client.listTools()).tools.filter(t => t.name !== 'agentgw_call').map(t => JSON.stringify(t))
+const lines = file => existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+const noted = (tap, what) => lines(tap).filter(l => l.startsWith(`{"${what}"`)).length
+async function until(what, done) {
+  for (let i = 0; !done(); i++) {
+    if (i > 1200) throw new Error('still not: ' + what)
+    await new Promise(r => setTimeout(r, 50))
+  }
+}
 
-console.log('| server | tools, all identical | writing tools | calls made of each | calls that reached the server |\n|---|---|---|---|---|')
-let failed = 0
-for (const server of reference) {
-  const home = mkdtempSync(join(tmpdir(), 'reference-'))
+// fill makes the folder that a server works on.
+function fill(home) {
   const dir = join(home, 'data')
   mkdirSync(dir)
   writeFileSync(join(dir, 'seed.txt'), 'x\n')
   writeFileSync(join(dir, 'moved.txt'), 'm\n')
+  return dir
+}
+
+// cut calls every writing tool over HTTP, cuts the connection while the call is under way, and calls again from a new client. It gives
+// what went wrong.
+async function cut(server) {
+  const home = mkdtempSync(join(tmpdir(), 'reference-'))
+  const dir = fill(home)
+  const tap = join(home, 'tap.jsonl')
+  const command = [process.execPath, join(here, 'tap.mjs'), tap, '--', ...server.command(dir)]
+  writeFileSync(join(home, 'agentgw.yaml'), JSON.stringify({ listen: '127.0.0.1:7120', admin: '127.0.0.1:7121', ledger: 'memory:', unmatched: 'auto', upstreams: { it: { mcp: command } } }))
+  const gateway = spawn(agentgw, ['serve'], { cwd: home, env: { ...process.env, HOME: home, TAP_HOLD: '300', ...server.env?.(dir) }, stdio: ['ignore', 'ignore', openSync(join(home, 'agentgw.log'), 'w')] })
+  const ended = new Promise(done => gateway.on('exit', done))
+  const open = async () => {
+    const transport = new StreamableHTTPClientTransport(new URL('http://127.0.0.1:7120/mcp/it'))
+    const client = new Client({ name: 'reference', version: '1' })
+    await client.connect(transport)
+    return client
+  }
+  const problems = []
+  try {
+    for (let i = 0; ; i++) {
+      try { await fetch('http://127.0.0.1:7121/healthz'); break } catch { if (i > 200 || gateway.exitCode !== null) throw new Error('the gateway does not start: ' + lines(join(home, 'agentgw.log'))) }
+      await new Promise(r => setTimeout(r, 50))
+    }
+    for (const [tool, args] of server.writes(dir)) {
+      const first = await open()
+      const calls = noted(tap, 'call'), answers = noted(tap, 'answer')
+      const lost = first.callTool({ name: tool, arguments: args }).then(() => 'answered', () => 'cut')
+      await until(tool + ' reaches the server', () => noted(tap, 'call') > calls)
+      await first.close() // aborts the request under way
+      if (await lost !== 'cut') problems.push(tool + ' was answered before the cut')
+      await until(tool + ' is done', () => noted(tap, 'answer') > answers)
+      await new Promise(r => setTimeout(r, 400))
+      const before = snapshot(dir)
+      const second = await open()
+      const again = await second.callTool({ name: tool, arguments: reversed(args) })
+      const decision = again._meta?.['agentgw/decision']
+      if (decision !== 'replayed' || again.isError) problems.push(`${tool} after the cut: ${decision}`)
+      if (JSON.stringify(again.content) !== JSON.stringify(JSON.parse(lines(tap).filter(l => l.startsWith('{"answer"')).at(-1)).answer.content)) problems.push(tool + ': another answer')
+      if (snapshot(dir) !== before) problems.push(tool + ': the state changed')
+      if (noted(tap, 'call') !== calls + 1) problems.push(`${tool}: ${noted(tap, 'call') - calls} calls reached the server`)
+      await second.close()
+    }
+  } finally {
+    gateway.kill()
+    await ended
+    rmSync(home, { recursive: true, force: true })
+  }
+  return problems
+}
+
+// definitions are the tools as their raw text: what the SDK parsed, written again, keeps every member and its order.
+const definitions = async client => (await client.listTools()).tools.filter(t => t.name !== 'agentgw_call').map(t => JSON.stringify(t))
+
+console.log('| server | tools, all identical | writing tools | over pipes: calls of each, reached the server | over HTTP, cut off under way: calls of each, reached the server |\n|---|---|---|---|---|')
+let failed = 0
+for (const server of reference) {
+  const home = mkdtempSync(join(tmpdir(), 'reference-'))
+  const dir = fill(home)
   const env = { HOME: home, XDG_CACHE_HOME: join(home, 'cache'), ...server.env?.(dir) }
   const tap = join(home, 'tap.jsonl')
   const direct = [process.execPath, join(here, 'tap.mjs'), tap, '--', ...server.command(dir)]
@@ -75,7 +142,7 @@ for (const server of reference) {
     let client = await connect(guarded, env)
     const through = await definitions(client)
     const identical = JSON.stringify(plain) === JSON.stringify(through)
-    const reached = () => existsSync(tap) ? readFileSync(tap, 'utf8').split('\n').filter(l => l.startsWith('{"call"')).length : 0
+    const reached = () => noted(tap, 'call')
     let problems = identical ? [] : ['definitions differ']
     const writes = server.writes(dir)
     for (const [tool, args] of writes) {
@@ -96,7 +163,9 @@ for (const server of reference) {
     if (snapshot(dir) !== before) problems.push('the state changed after the cut')
     await client.close()
     if (reached() !== writes.length) problems.push(`${reached()} calls reached the server`)
-    console.log(`| ${server.name} | ${plain.length}, ${identical ? 'yes' : 'NO'} | ${writes.length} | 3 | ${writes.length ? '1 each' : '–'} |`)
+    if (writes.length) problems.push(...await cut(server))
+    const calls = n => writes.length ? `${n}, ${problems.length ? 'SEE BELOW' : 1}` : '–'
+    console.log(`| ${server.name} | ${plain.length}, ${identical ? 'yes' : 'NO'} | ${writes.length} | ${calls(3)} | ${calls(2)} |`)
     if (problems.length) { failed++; console.error(server.name, problems) }
   } catch (e) {
     failed++

@@ -1,4 +1,5 @@
 // tap.mjs LOG -- COMMAND…: runs an MCP server over stdio and notes every tools/call that reaches it, and every answer, as JSON lines.
+// With TAP_HOLD the answers are passed on that many milliseconds later.
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -15,10 +16,14 @@ createInterface({ input: process.stdin }).on('line', line => {
   server.stdin.write(line + '\n')
 }).on('close', () => server.stdin.end())
 createInterface({ input: server.stdout }).on('line', line => {
+  let hold = 0
   try {
     const m = JSON.parse(line)
-    if (m.method === undefined && calls.has(JSON.stringify(m.id))) appendFileSync(log, JSON.stringify({ answer: m.result ?? m.error }) + '\n')
+    if (m.method === undefined && calls.has(JSON.stringify(m.id))) {
+      appendFileSync(log, JSON.stringify({ answer: m.result ?? m.error }) + '\n')
+      hold = +(process.env.TAP_HOLD ?? 0)
+    }
   } catch {} // some servers write text there
-  process.stdout.write(line + '\n')
+  setTimeout(() => process.stdout.write(line + '\n'), hold)
 })
-server.on('exit', code => process.exit(code ?? 1))
+server.on('close', code => setTimeout(() => process.exit(code ?? 1), +(process.env.TAP_HOLD ?? 0) + 50))

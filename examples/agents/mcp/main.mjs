@@ -1,6 +1,6 @@
 // main.mjs AGENTGW: two agents on two frameworks do one task twice each, in four wordings. There is one refund.
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,13 @@ import { scriptedModel } from './model.mjs'
 import { openaiAgent } from './openai-agents.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
+for (const file of readdirSync(join(here, 'clients')).filter(f => f.endsWith('.json'))) {
+  const { mcpServers, servers } = JSON.parse(readFileSync(join(here, 'clients', file), 'utf8'))
+  for (const [name, s] of Object.entries(mcpServers ?? servers)) {
+    const url = s.url ?? s.serverUrl
+    if (url ? url !== 'http://127.0.0.1:8080/mcp' : s.command !== 'agentgw' || s.args[0] !== 'mcp') throw new Error(`clients/${file}: ${name} does not lead to agentgw`)
+  }
+}
 const folder = mkdtempSync(join(tmpdir(), 'agents-'))
 cpSync(join(here, 'gateway'), join(folder, 'gateway'), { recursive: true })
 cpSync(join(here, 'shop.mjs'), join(folder, 'shop.mjs'))

@@ -4,7 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/agentgw/mcp-agents
 mkdir -p "$cache"
-cp -r "$here"/*.mjs "$here/package.json" "$here/gateway" "$cache/"
+cp -r "$here"/*.mjs "$here/package.json" "$here/gateway" "$here/clients" "$cache/"
 (cd "$cache" && npm install --no-audit --no-fund --ignore-scripts --loglevel error >&2)
 (cd "$here/../../.." && go build -o "$cache/agentgw" ./cmd/agentgw)
 cd "$cache" && node main.mjs "$cache/agentgw"

@@ -201,7 +201,7 @@ func (t *try) claiming(p agentgw.Partition, changes ...Change) Swap {
 func (t *try) claimMain(ctx context.Context, j agentgw.Judgement) (bool, error) {
 	e, ok := claimNext(t.m.Own, t.Op, t.Call, j.Way, j.Repeat, t.random(), len(t.needs) > 0)
 	if !ok {
-		return false, fmt.Errorf("%s cannot be claimed: it is %s (%w)", t.Op.ID, t.m.Own.State, ErrNotApplied)
+		return false, fmt.Errorf("%s is %q, and %s has no place there: %w", t.Op.ID, claimedFrom(t.m.Own, t.Op, j.Way), claimEvent(j.Way, len(t.needs) > 0), ErrNotApplied)
 	}
 	t.way = j.Way
 	for _, n := range t.needs {

@@ -272,7 +272,13 @@ func TestRedeliverJournal(t *testing.T) {
 func TestRedeliverTwice(t *testing.T) {
 	dir := t.TempDir()
 	begun, goOn := make(chan struct{}, 8), make(chan struct{})
-	at := startBulk(t, dir, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- struct{}{}; <-goOn }))
+	at := startBulk(t, dir, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		begun <- struct{}{}
+		select {
+		case <-goOn:
+		case <-time.After(10 * time.Second):
+		}
+	}))
 	file := filepath.Join(dir, "bulk.jsonl")
 	if err := os.WriteFile(file, []byte(`{"tool":"bare","arguments":{"ref":"A"}}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -280,7 +286,11 @@ func TestRedeliverTwice(t *testing.T) {
 	args := []string{"redeliver", "--unguarded", "--url", at, file}
 	first := make(chan int, 1)
 	go func() { first <- run(t.Context(), args, nil, io.Discard, io.Discard, os.Environ()) }()
-	<-begun
+	select {
+	case <-begun:
+	case code := <-first:
+		t.Fatalf("the first ended with %d", code)
+	}
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), args, nil, &out, &errs, os.Environ()); code != exitUsage ||
 		!strings.Contains(errs.String(), file+".done") || !strings.Contains(errs.String(), "wait until it ends") {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"agentgw"
 	"agentgw/policy"
 )
 
@@ -66,10 +67,24 @@ func (n *toolNames) add(t *remoteTool) {
 }
 
 // clashes reports whether more than one server has a tool of that name.
-func (n *toolNames) clashes(name string) bool {
+func (n *toolNames) clashes(name string) bool { return len(n.servers(name)) > 1 }
+
+// servers are those that have a tool of that name.
+func (n *toolNames) servers(name string) []string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return len(n.plain[name]) > 1
+	return slices.Sorted(maps.Keys(n.plain[name]))
+}
+
+// vague says what is wrong with a policy that guards a tool by its own name where several servers have one: the same call to two of them
+// would be one effect, and the second would be swallowed. nil: it is clear.
+func (m *MCP) vague(t *Tool) *agentgw.Decision {
+	if m == nil || t == nil || t.remote == "" || t.Name != t.remote || !m.names.clashes(t.Name) {
+		return nil
+	}
+	servers := m.names.servers(t.Name)
+	return rejected("%s is a tool of %s, and the policy does not say whose it means. Nothing was sent; ask an operator to name it %[3]s_%[1]s in the policy, and that of each other server likewise.",
+		t.Name, strings.Join(servers, " and of "), servers[0])
 }
 
 // guardName is the name under which a tool of a server is guarded. It hangs on the configuration and the policies alone, so that no

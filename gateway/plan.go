@@ -70,6 +70,9 @@ func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decis
 	if p.def.Reads() {
 		return p, nil
 	}
+	if no := g.MCP.vague(tool); no != nil {
+		return nil, no
+	}
 	op, err := p.def.Spec.Operation(&p.def.Rule, call, args)
 	switch {
 	case err != nil && errors.Is(err, canonicalize.ErrMissing) && p.def.Missing == agentgw.MissingPass:

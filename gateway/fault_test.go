@@ -94,6 +94,7 @@ entities:
   order: {states: [new, paid, sent], initial: new}
 operations:
   plain: {tools: [plain], key: {id: id}}
+  look: {tools: [look], pattern: read}
   locked: {tools: [locked], key: {id: id}, lock: {room: id}}
   limited: {tools: [limited], key: {id: id}, limit: {count: 3, per: 1h}}
   both: {tools: [both], key: {id: id}, lock: {room: id}, limit: {count: 3, per: 1h}}

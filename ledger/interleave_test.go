@@ -127,12 +127,11 @@ func (s *schedule) next() bool {
 // stage is one run of a scene.
 type stage struct {
 	scene
-	store  *memstore.Store
-	ledger *ledger.Ledger
-	clock  clock
-	cast   []*actor
-	trace  []string
-	wrong  string
+	store *memstore.Store
+	clock clock
+	cast  []*actor
+	trace []string
+	wrong string
 
 	happened map[agentgw.EffectID]int
 	meant    map[agentgw.EffectID]int

@@ -36,12 +36,12 @@ func (g *Gateway) Admin(cfg AdminConfig) http.Handler {
 		a.maxBody = defaultMaxBody
 	}
 	e := newEcho()
-	e.GET("/v1/effects", a.as(a.list))
-	e.GET("/v1/effects/:id", a.as(a.show))
-	e.POST("/v1/effects/:id/resolve", a.as(a.resolve))
-	e.POST("/v1/effects/:id/void", a.as(a.void))
+	e.GET("/v1/effects", a.keys.as(a.list))
+	e.GET("/v1/effects/:id", a.keys.as(a.show))
+	e.POST("/v1/effects/:id/resolve", a.keys.as(a.resolve))
+	e.POST("/v1/effects/:id/void", a.keys.as(a.void))
 	if cfg.Metrics != nil {
-		e.GET("/metrics", a.as(func(c echo.Context, _ *Principal) error {
+		e.GET("/metrics", a.keys.as(func(c echo.Context, _ *Principal) error {
 			cfg.Metrics.ServeHTTP(c.Response(), c.Request())
 			return nil
 		}))
@@ -49,17 +49,6 @@ func (g *Gateway) Admin(cfg AdminConfig) http.Handler {
 	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", a.ready)
 	return e
-}
-
-// as finds out which operator asks before a handler runs.
-func (a *admin) as(h func(c echo.Context, who *Principal) error) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		who, refusal := a.keys.identify(c.Request())
-		if refusal != nil {
-			return refuse(c, refusal)
-		}
-		return h(c, who)
-	}
 }
 
 // ready is GET /readyz: 503 with the reason while guarded calls would be `unavailable`.

@@ -69,18 +69,18 @@ func newDoors(f flow, o Options, cfg DoorConfig) *doors {
 
 func (d *doors) handler() http.Handler {
 	e := newEcho()
-	e.POST("/v1/calls", d.as(d.call))
-	e.POST("/v1/effects", d.as(d.begin))
-	e.GET("/v1/effects/:id", d.as(d.effect))
-	e.PUT("/v1/effects/:id/lease", d.as(d.renew))
-	e.PUT("/v1/effects/:id/outcome", d.as(d.complete))
-	e.POST("/v1/openai/tool_calls", d.as(d.openAI))
-	e.POST("/v1/anthropic/tool_uses", d.as(d.anthropic))
-	e.GET("/v1/tools", d.as(d.listTools))
+	e.POST("/v1/calls", d.keys.as(d.call))
+	e.POST("/v1/effects", d.keys.as(d.begin))
+	e.GET("/v1/effects/:id", d.keys.as(d.effect))
+	e.PUT("/v1/effects/:id/lease", d.keys.as(d.renew))
+	e.PUT("/v1/effects/:id/outcome", d.keys.as(d.complete))
+	e.POST("/v1/openai/tool_calls", d.keys.as(d.openAI))
+	e.POST("/v1/anthropic/tool_uses", d.keys.as(d.anthropic))
+	e.GET("/v1/tools", d.keys.as(d.listTools))
 	e.Any("/mcp", d.asMCP(d.mcpDoor))
 	e.Any("/mcp/:upstream", d.asMCP(d.mcpServerDoor))
-	e.Any("/proxy/:upstream", d.as(d.proxy))
-	e.Any("/proxy/:upstream/*", d.as(d.proxy))
+	e.Any("/proxy/:upstream", d.keys.as(d.proxy))
+	e.Any("/proxy/:upstream/*", d.keys.as(d.proxy))
 	return e
 }
 
@@ -105,9 +105,9 @@ func newEcho() *echo.Echo {
 }
 
 // as finds out who calls before a handler runs.
-func (d *doors) as(h func(c echo.Context, who *Principal) error) echo.HandlerFunc {
+func (k *keyring) as(h func(c echo.Context, who *Principal) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		who, refusal := d.keys.identify(c.Request())
+		who, refusal := k.identify(c.Request())
 		if refusal != nil {
 			return refuse(c, refusal)
 		}

@@ -169,7 +169,7 @@ func headerText(text string) string {
 // asMCP finds out who calls, and keeps out pages that had their name re-bound to this machine (DNS rebinding; MCP demands the check of
 // Origin).
 func (d *doors) asMCP(h func(c echo.Context, who *Principal) error) echo.HandlerFunc {
-	checked := d.as(h)
+	checked := d.keys.as(h)
 	return func(c echo.Context) error {
 		if why := rebound(c.Request()); why != "" {
 			return c.JSON(http.StatusForbidden, map[string]any{"jsonrpc": "2.0", "id": nil,

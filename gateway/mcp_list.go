@@ -41,37 +41,6 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 	m.out.answer(reply.status, reply.eventID, respondRPC(m.id, "result", result))
 }
 
-// toolPage is a result of tools/list, read once: it may be long.
-type toolPage struct {
-	result     []byte
-	start, end int      // of the list of tools in it
-	tools      [][]byte // their definitions
-	next       []byte   // cursor of the page behind it; nil at the end
-}
-
-// readToolPage is nil where a result is none of tools/list.
-func readToolPage(result []byte) *toolPage {
-	all, err := membersOf(result)
-	if err != nil {
-		return nil
-	}
-	p := &toolPage{result: result}
-	for _, m := range all {
-		switch value := result[m.start:m.end:m.end]; m.name {
-		case "tools":
-			p.start, p.end = m.start, m.end
-		case "nextCursor":
-			if string(value) != "null" {
-				p.next = value
-			}
-		}
-	}
-	if p.tools, err = itemsOf(result[p.start:p.end:p.end]); err != nil {
-		return nil
-	}
-	return p
-}
-
 // learnPage learns and reviews what a client was shown. The tools of a server that gives them in pages are asked for as a whole once, so
 // that there is something to compare pages with.
 func (m *MCP) learnPage(r *mcpRequest, s *mcpServer, t turn, page *toolPage) {
@@ -105,17 +74,6 @@ func (d *doors) usable(who *Principal, s *mcpServer, page *toolPage) (result []b
 	return result
 }
 
-// with puts a definition behind those of the page. result is the page without what a principal may not use; nil: as it came.
-func (p *toolPage) with(result, definition []byte) []byte {
-	if result == nil {
-		result = p.result
-	}
-	if len(p.tools) > 0 {
-		definition = append([]byte(","), definition...)
-	}
-	return splice(result, p.end-1, p.end-1, definition)
-}
-
 // offersCall reports whether some tool of a server that a principal may use can be repeated or be similar, and none has callTool's name.
 func (d *doors) offersCall(s *mcpServer, who *Principal) bool {
 	s.mu.Lock()
@@ -133,12 +91,4 @@ func (d *doors) offersCall(s *mcpServer, who *Principal) bool {
 
 func callToolDefinition() []byte {
 	return compact(formats["mcp"](&Tool{Name: callTool, Description: callToolDescription}, callToolInput))
-}
-
-func compact(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.Encode(v) // of our own types, which can be encoded
-	return bytes.TrimSpace(b.Bytes())
 }

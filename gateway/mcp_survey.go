@@ -3,18 +3,14 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"time"
 )
-
-const surveyTimeout = 30 * time.Second
 
 // MCPTools asks an MCP server for the definitions of its tools (tools/list, all pages), as they came. No tool is called. It takes at most
 // 30 s; a list that cannot be had whole is an error.
 func MCPTools(ctx context.Context, server *Upstream) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout) // leaving included
 	defer cancel()
 	m := NewMCP(MCPOptions{Upstreams: map[string]*Upstream{server.Name: server}})
 	defer m.Close()
@@ -24,44 +20,15 @@ func MCPTools(ctx context.Context, server *Upstream) ([]json.RawMessage, error) 
 	}
 	defer s.client.leave(ctx)
 	var tools []json.RawMessage
-	cursor := []byte(nil)
-	for range maxPages {
-		page, err := s.client.toolsPage(ctx, cursor)
-		if err != nil {
-			return nil, err
-		}
+	err := s.eachPage(ctx, s.client.ask, nil, func(page *toolPage) {
 		for _, t := range page.tools {
 			tools = append(tools, t)
 		}
-		if cursor = page.next; cursor == nil {
-			return tools, nil
-		}
-		if len(tools) > maxTools {
-			break
-		}
-	}
-	return nil, fmt.Errorf("its list of tools has no end: %d so far", len(tools))
-}
-
-// toolsPage is one page of tools/list.
-func (c *mcpClient) toolsPage(ctx context.Context, cursor []byte) (page *toolPage, err error) {
-	params := []byte("{}")
-	if cursor != nil {
-		params = setMember(params, "cursor", cursor)
-	}
-	reply, err := c.ask(ctx, setMember([]byte(`{"jsonrpc":"2.0","id":`+newID()+`,"method":"tools/list"}`), "params", params))
-	switch {
-	case err != nil:
+	})
+	if err != nil {
 		return nil, err
-	case reply.failure != nil:
-		return nil, fmt.Errorf("tools/list is refused: %s", c.server.said(reply.failure))
-	case reply.result == nil:
-		return nil, fmt.Errorf("tools/list is answered with status %d: %s", reply.status, c.server.said(reply.body))
 	}
-	if page = readToolPage(reply.result); page == nil {
-		return nil, errors.New("the result of tools/list has no list of tools")
-	}
-	return page, nil
+	return tools, nil
 }
 
 // leave ends the session with the server, where there is one. Whether the server hears of it does not matter.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -19,8 +18,6 @@ import (
 const (
 	maxSchema  = 256 << 10        // a longer definition of a tool is shown as it came, but its schema is not read
 	relistable = 10 * time.Second // a server is asked for an unknown tool at most so often
-	maxPages   = 100
-	maxTools   = 10_000 // of one server: what it offers beyond them, or beyond maxMessage bytes, is passed on and guarded, and not remembered
 )
 
 // remoteTool is a tool of an MCP server.
@@ -213,42 +210,18 @@ func (m *MCP) listAs(ctx context.Context, s *mcpServer, like turn) error {
 	}, like.body)
 }
 
-// list asks for all pages of tools/list, learns them and reviews them. like is a message whose protocol _meta is used for the requests;
-// nil for none.
-func (m *MCP) list(ctx context.Context, s *mcpServer, ask func(ctx context.Context, message []byte) (*mcpReply, error), like []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, surveyTimeout)
-	defer cancel()
-	cursor, sums := []byte(nil), ToolSums{}
-	for range maxPages {
-		params := []byte("{}")
-		if meta := protocolMeta(memberOf(memberOf(like, "params"), "_meta")); meta != nil {
-			params = setMember(params, "_meta", meta)
-		}
-		if cursor != nil {
-			params = setMember(params, "cursor", cursor)
-		}
-		message := []byte(`{"jsonrpc":"2.0","id":` + newID() + `,"method":"tools/list"}`)
-		reply, err := ask(ctx, setMember(message, "params", params))
-		if err != nil {
-			return err
-		}
-		page := readToolPage(reply.result)
-		if page == nil {
-			return fmt.Errorf("tools/list is answered with status %d: %s", reply.status, s.said(reply.body))
-		}
+// list asks for all tools, learns them and reviews them. like is a message whose protocol _meta is used for the requests; nil for none.
+func (m *MCP) list(ctx context.Context, s *mcpServer, ask asker, like []byte) error {
+	sums := ToolSums{}
+	err := s.eachPage(ctx, ask, like, func(page *toolPage) {
 		for tool, sum := range m.learn(s, page) {
 			sums.add(tool, sum)
 		}
-		if cursor = page.next; cursor == nil {
-			m.review(s, sums, true)
-			return nil
-		}
-		if len(sums) > maxTools {
-			break
-		}
+	})
+	if err == nil || errors.Is(err, errEndless) {
+		m.review(s, sums, err == nil)
 	}
-	m.review(s, sums, false)
-	return errors.New("its list of tools has no end")
+	return err
 }
 
 // Refresh asks every server for its tools through the gateway's own connections. What is not as it was approved is raised.

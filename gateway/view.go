@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -150,10 +151,13 @@ func bodyView(b []byte, contentType string) (text json.RawMessage, encoding stri
 	return quoted(base64.StdEncoding.EncodeToString(b)), "base64"
 }
 
-func quoted(s string) json.RawMessage {
-	var b strings.Builder
+func quoted(s string) json.RawMessage { return compact(s) }
+
+// compact is v in JSON, without the escapes that encoding/json makes for HTML. v is of our own types, which can be encoded.
+func compact(v any) []byte {
+	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.Encode(s) // a string can always be encoded
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n"))
+	enc.Encode(v)
+	return bytes.TrimSpace(b.Bytes())
 }

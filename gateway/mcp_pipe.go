@@ -3,124 +3,16 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 )
 
-const (
-	maxSessions  = 256       // of one server that is a child process: each has a process of its own
-	idleSession  = time.Hour // after that a session without streams is ended
-	maxUndelived = 256       // messages that wait for a stream, of at most maxMessage bytes together
-)
-
-// childWire reaches servers that are child processes: each session of a client has one of its own, and all requests of one principal
-// that belong to no session (2026-07-28) share one.
-type childWire struct {
-	server *MCPServer
-	log    *slog.Logger
-
-	mu       sync.Mutex
-	sessions map[string]*pipe
-	closed   bool
-}
-
-func newChildWire(server *MCPServer, log *slog.Logger) *childWire {
-	return &childWire{server: server, log: log, sessions: map[string]*pipe{}}
-}
-
-func (w *childWire) close() {
-	w.mu.Lock()
-	w.closed = true
-	all := w.sessions
-	w.sessions = nil
-	w.mu.Unlock()
-	var stopping sync.WaitGroup
-	for _, p := range all {
-		stopping.Go(p.end)
-	}
-	stopping.Wait()
-}
-
-// do implements wire.
-func (w *childWire) do(ctx context.Context, who, method string, header http.Header, body []byte) (*http.Response, error) {
-	msg := peek(body)
-	p, id, res, err := w.session(who, header.Get("Mcp-Session-Id"), msg)
-	if res != nil || err != nil {
-		return res, err
-	}
-	switch {
-	case method == http.MethodDelete:
-		w.forget(id)
-		return response(http.StatusNoContent, "", nil), nil
-	case method == http.MethodGet && header.Get("Mcp-Session-Id") == "":
-		return response(http.StatusMethodNotAllowed, "", nil), nil
-	case method == http.MethodGet:
-		res = p.listen(ctx)
-	default:
-		if res, err = p.send(ctx, msg, body); err != nil {
-			return nil, err
-		}
-	}
-	if msg.method == "initialize" {
-		res.Header.Set("Mcp-Session-Id", id)
-	}
-	return res, nil
-}
-
-// session finds the process of a request. res refuses.
-func (w *childWire) session(who, id string, msg message) (p *pipe, key string, res *http.Response, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return nil, "", nil, &SendError{Err: errors.New("the gateway is stopping")}
-	}
-	w.sweep()
-	key = id
-	switch {
-	case msg.method == "initialize":
-		key = rand.Text()
-	case id == "":
-		key = "\x00" + who // without a session
-	case w.sessions[id] == nil || w.sessions[id].who != who:
-		return nil, "", response(http.StatusNotFound, "application/json", errorRPC(msg.id, &rpcError{code: codeInvalidRequest, message: "There is no such session; initialize a new one."})), nil
-	}
-	if p = w.sessions[key]; p == nil {
-		if len(w.sessions) >= maxSessions {
-			return nil, "", response(http.StatusServiceUnavailable, "", nil), nil
-		}
-		p = &pipe{wire: w, who: who, shared: msg.method != "initialize", waiting: map[string]*stream{}}
-		w.sessions[key] = p
-	}
-	p.used = time.Now()
-	return p, key, nil, nil
-}
-
-// sweep ends sessions that nobody uses any more. w.mu is held.
-func (w *childWire) sweep() {
-	for id, p := range w.sessions {
-		if time.Since(p.used) > idleSession && p.idle() {
-			delete(w.sessions, id)
-			go p.end()
-		}
-	}
-}
-
-func (w *childWire) forget(id string) {
-	w.mu.Lock()
-	p := w.sessions[id]
-	delete(w.sessions, id)
-	w.mu.Unlock()
-	if p != nil {
-		p.end()
-	}
-}
+// What no listener has taken waits for one: at most so many messages, of at most maxMessage bytes together.
+const maxKept = 256
 
 // message is what a pipe reads of a message to or from a server.
 type message struct{ id, method string }
@@ -161,73 +53,6 @@ type pipe struct {
 	keptSize    int      // bytes
 	started     time.Time
 	pause       time.Duration
-}
-
-// stream is where messages of the server go: the answer to one request, or a listener.
-type stream struct {
-	id    string // the caller's own
-	token string // of its progress; "" for none
-
-	mu      sync.Mutex
-	pending []byte // events that are not read yet
-	closed  bool
-	err     error
-	wake    chan struct{}
-}
-
-func newStream(ctx context.Context) (*stream, *http.Response) {
-	r, w := io.Pipe()
-	s := &stream{wake: make(chan struct{}, 1)}
-	go s.pour(w)
-	context.AfterFunc(ctx, func() { r.CloseWithError(ctx.Err()) })
-	res := response(http.StatusOK, "text/event-stream", nil)
-	res.Body, res.ContentLength = r, -1
-	return s, res
-}
-
-// pour writes what is pending until the stream is closed. Where nobody reads any more it goes nowhere.
-func (s *stream) pour(w *io.PipeWriter) {
-	for {
-		s.mu.Lock()
-		b, closed, err := s.pending, s.closed, s.err
-		s.pending = nil
-		s.mu.Unlock()
-		if len(b) > 0 {
-			w.Write(b)
-			continue
-		}
-		if closed {
-			w.CloseWithError(err)
-			return
-		}
-		<-s.wake
-	}
-}
-
-// put hands over a message. One that is no answer is dropped where nobody reads.
-func (s *stream) put(m []byte, answer bool) {
-	s.mu.Lock()
-	if !s.closed && (answer || len(s.pending) < maxMessage) {
-		s.pending = append(s.pending, newEvent("", m).raw...)
-	}
-	s.mu.Unlock()
-	s.poke()
-}
-
-func (s *stream) close(err error) {
-	s.mu.Lock()
-	if !s.closed {
-		s.closed, s.err = true, err
-	}
-	s.mu.Unlock()
-	s.poke()
-}
-
-func (s *stream) poke() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // send delivers a message; the answer to a request is a stream.
@@ -344,7 +169,7 @@ func (p *pipe) streamFor(b []byte) *stream {
 	case p.listener != nil:
 		return p.listener
 	}
-	if len(p.kept) < maxUndelived && p.keptSize+len(b) <= maxMessage {
+	if len(p.kept) < maxKept && p.keptSize+len(b) <= maxMessage {
 		p.kept, p.keptSize = append(p.kept, bytes.Clone(b)), p.keptSize+len(b)
 	}
 	return nil

@@ -110,7 +110,7 @@ func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Res
 	if a := g.asked.take(p); a != nil {
 		return g.finish(ctx, p, a)
 	}
-	if refusal := g.held(ctx, p); refusal != nil {
+	if refusal := g.cameAgain(ctx, p); refusal != nil {
 		return Response{Decision: refusal}
 	}
 	if p.op == nil {
@@ -122,7 +122,7 @@ func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Res
 	case refusal != nil:
 		return Response{Decision: refusal}
 	case found.Verdict != agentgw.Executed || call.Mode == agentgw.Check:
-		g.hold(ctx, p, id, found.Verdict)
+		g.offerAgain(ctx, p, id, found.Verdict)
 		return Response{Decision: g.decision(ctx, p, found)}
 	}
 	return g.attempt(ctx, p, found)

@@ -53,20 +53,20 @@ func (d *doors) mcpServerDoor(c echo.Context, who *Principal) error {
 	if !ok {
 		return nil
 	}
+	session := sessionOf(s, who, c.Request().Header)
 	switch {
 	case m.request() && m.method == "tools/call":
 		d.callServer(m, s)
+		return nil
 	case m.request() && m.method == "tools/list":
 		d.listServer(m, s)
+		return nil
 	case m.request():
-		defer d.underway.may(requestKey{sessionOf(s, who, c.Request().Header), m.id})()
-		return d.relay(c, s, who, m.raw)
-	case m.method == "notifications/cancelled" && !d.underway.stops(requestKey{sessionOf(s, who, c.Request().Header), m.cancels()}):
+		defer d.underway.stoppable(requestKey{session, m.id})()
+	case m.method == "notifications/cancelled" && !d.underway.mayStop(requestKey{session, m.cancels()}):
 		return c.NoContent(http.StatusAccepted)
-	default:
-		return d.relay(c, s, who, m.raw)
 	}
-	return nil
+	return d.relay(c, s, who, m.raw)
 }
 
 // cancels is the id of the request that a message cancels, as JSON text.

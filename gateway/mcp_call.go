@@ -23,7 +23,7 @@ func (d *doors) callServer(m *mcpRequest, s *mcpServer) {
 	link.server = s
 	session := sessionOf(s, m.who, m.http.Header)
 	defer d.underway.call(session)()
-	link.passes = func() func() { return d.underway.may(requestKey{session, m.id}) }
+	link.passes = func() func() { return d.underway.stoppable(requestKey{session, m.id}) }
 	if call.Tool == callTool && d.offersCall(s, m.who) {
 		d.callNatively(m, s, call, link)
 		return
@@ -93,7 +93,7 @@ func (d *doors) readToolCall(m *mcpRequest) (*agentgw.Call, *mcpLink, *rpcError)
 	if call.Context.CallID == "" {
 		call.Context.CallID = strings.Trim(m.id, `"`)
 	}
-	link := &mcpLink{id: m.id, arguments: call.Arguments, knowsHold: m.stateless()}
+	link := &mcpLink{id: m.id, arguments: call.Arguments, knowsAgain: m.stateless()}
 	if meta, ok := m.params.Member("_meta"); ok {
 		link.meta = []byte(meta.Raw())
 	}
@@ -122,7 +122,7 @@ func (d *doors) finishCall(m *mcpRequest, link *mcpLink, mode agentgw.Mode, res 
 	case mode == agentgw.Check:
 		value = textResult(modelText(res))
 	case link != nil && link.comeAgain != "":
-		value = comeAgain(link.comeAgain)
+		value = comeAgainResult(link.comeAgain)
 	default:
 		name, value = toolResult(res, remote)
 	}

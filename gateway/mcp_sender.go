@@ -79,16 +79,16 @@ func (m *MCP) Send(ctx context.Context, out *Outgoing) (*Incoming, error) {
 
 // mcpLink is what the MCP door knows of a call beside the call itself.
 type mcpLink struct {
-	server    *mcpServer // the server that the message is for as it came; nil at the door of all servers
-	tool      *Tool      // that the message is for
-	turn      turn
-	id        string // of the caller's request
-	arguments []byte // as they stand in the message
-	meta      []byte // params._meta as it came
-	state     string // requestState of a continuation
-	continues bool   // the call brings requestState or inputResponses
-	knowsHold bool   // the caller's revision has an answer that says "come again"
-	round     int    // how often the call came again; 0: it did not
+	server     *mcpServer // the server that the message is for as it came; nil at the door of all servers
+	tool       *Tool      // that the message is for
+	turn       turn
+	id         string // of the caller's request
+	arguments  []byte // as they stand in the message
+	meta       []byte // params._meta as it came
+	state      string // requestState of a continuation
+	continues  bool   // the call brings requestState or inputResponses
+	knowsAgain bool   // the caller's revision has an answer that says "come again"
+	round      int    // how often the call came again; 0: it did not
 
 	passes func() (done func()) // is told that nothing is claimed for the call; nil: nobody is
 

@@ -9,10 +9,10 @@ import (
 // underway knows which requests of clients are being answered. A client may stop what is not a guarded call; and a session in which a
 // tool is being called ends when that has been answered, whenever its client ends it.
 type underway struct {
-	mu        sync.Mutex
-	stoppable map[requestKey]int
-	calls     map[sessionKey]int
-	ending    map[sessionKey]func()
+	mu       sync.Mutex
+	requests map[requestKey]int // that may be stopped
+	calls    map[sessionKey]int
+	ending   map[sessionKey]func()
 }
 
 // sessionKey is one client's session with a server; id is "" where it has none.
@@ -27,28 +27,28 @@ func sessionOf(s *mcpServer, who *Principal, h http.Header) sessionKey {
 	return sessionKey{s.name, label(who), h.Get("Mcp-Session-Id")}
 }
 
-// may says that a request may be stopped, until done is called.
-func (u *underway) may(k requestKey) (done func()) {
+// stoppable says that a request may be stopped, until done is called.
+func (u *underway) stoppable(k requestKey) (done func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.stoppable == nil {
-		u.stoppable = map[requestKey]int{}
+	if u.requests == nil {
+		u.requests = map[requestKey]int{}
 	}
-	u.stoppable[k]++
+	u.requests[k]++
 	return func() {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		if u.stoppable[k]--; u.stoppable[k] == 0 {
-			delete(u.stoppable, k)
+		if u.requests[k]--; u.requests[k] == 0 {
+			delete(u.requests, k)
 		}
 	}
 }
 
-// stops reports whether a message that cancels a request may go to the server.
-func (u *underway) stops(k requestKey) bool {
+// mayStop reports whether a message that cancels a request may go to the server.
+func (u *underway) mayStop(k requestKey) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.stoppable[k] > 0
+	return u.requests[k] > 0
 }
 
 // call says that a tool is being called, until done is called.
@@ -74,8 +74,8 @@ func (u *underway) call(k sessionKey) (done func()) {
 	}
 }
 
-// later keeps the end of a session until its calls are answered; false where there are none.
-func (u *underway) later(k sessionKey, end func()) bool {
+// endLater keeps the end of a session until its calls are answered; false where there are none.
+func (u *underway) endLater(k sessionKey, end func()) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if k.id == "" || u.calls[k] == 0 {
@@ -96,7 +96,7 @@ func (d *doors) endsLater(w http.ResponseWriter, r *http.Request, s *mcpServer, 
 		}
 		res.Body.Close()
 	}
-	if !d.underway.later(sessionOf(s, who, r.Header), end) {
+	if !d.underway.endLater(sessionOf(s, who, r.Header), end) {
 		return false
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -120,8 +120,8 @@ func (w *mcpWorld) running(t *testing.T, got *calls, path, args string) (answer 
 	return done
 }
 
-// TestMCPHold: the SDK's client makes a call that is running already come again until the first answer is there, and never sees that.
-func TestMCPHold(t *testing.T) {
+// TestMCPAgain: the SDK's client makes a call that is running already come again until the first answer is there, and never sees that.
+func TestMCPAgain(t *testing.T) {
 	for _, path := range []string{"/mcp/notes", "/mcp", "stdio"} {
 		t.Run(path, func(t *testing.T) {
 			w := newMCPWorld(t, mcpSetup{stateless: true, clock: fastClock{time.Now()}})
@@ -172,9 +172,9 @@ func (w *mcpWorld) connectStdio(t *testing.T, path string) *mcp.ClientSession {
 	return s
 }
 
-// TestMCPHoldRounds: a call may come again twice, each time is held, and then it is refused in words; a client of an earlier revision is
+// TestMCPAgainRounds: a call may come again twice, each time is held, and then it is refused in words; a client of an earlier revision is
 // refused in words at once.
-func TestMCPHoldRounds(t *testing.T) {
+func TestMCPAgainRounds(t *testing.T) {
 	for _, path := range []string{"/mcp/other", "/mcp"} {
 		up, got, release := bookings(t)
 		clock := fastClock{time.Now()}
@@ -205,8 +205,8 @@ func TestMCPHoldRounds(t *testing.T) {
 	}
 }
 
-// TestMCPHoldForged: a state that is not of this call, or too old, is refused, and no server gets it.
-func TestMCPHoldForged(t *testing.T) {
+// TestMCPAgainForged: a state that is not of this call, or too old, is refused, and no server gets it.
+func TestMCPAgainForged(t *testing.T) {
 	up, got, release := bookings(t)
 	clock := fastClock{time.Now()}
 	w := newMCPWorld(t, mcpSetup{policy: bookPolicy, clock: clock, more: map[string]*gateway.Upstream{"other": up},
@@ -256,8 +256,8 @@ func TestMCPHoldForged(t *testing.T) {
 	}
 }
 
-// TestMCPHoldExecutes: the attempt failed, so the call that came again is sent: as it was written, without what was between it and us.
-func TestMCPHoldExecutes(t *testing.T) {
+// TestMCPAgainExecutes: the attempt failed, so the call that came again is sent: as it was written, without what was between it and us.
+func TestMCPAgainExecutes(t *testing.T) {
 	up, got, release := bookings(t)
 	w := newMCPWorld(t, mcpSetup{policy: bookPolicy, clock: fastClock{time.Now()}, more: map[string]*gateway.Upstream{"other": up}})
 	first := w.running(t, got, "/mcp/other", `{"room":7}`)
@@ -279,9 +279,9 @@ func TestMCPHoldExecutes(t *testing.T) {
 	}
 }
 
-// TestMCPHoldChain: a gateway behind a gateway asks to come again too: at the door of one server that is the client's, at the door of all
+// TestMCPAgainChain: a gateway behind a gateway asks to come again too: at the door of one server that is the client's, at the door of all
 // the outer gateway comes again itself. Neither takes the other's requestState for its own.
-func TestMCPHoldChain(t *testing.T) {
+func TestMCPAgainChain(t *testing.T) {
 	up, got, release := bookings(t)
 	inner := newMCPWorld(t, mcpSetup{policy: bookPolicy, clock: fastClock{time.Now()}, more: map[string]*gateway.Upstream{"other": up}})
 	at, _ := url.Parse(inner.url + "/mcp/other")
@@ -324,8 +324,8 @@ func TestMCPContinuationText(t *testing.T) {
 	}
 }
 
-// TestMCPHoldByServer: at the door of all servers the gateway itself comes again where a server asks for nothing else.
-func TestMCPHoldByServer(t *testing.T) {
+// TestMCPAgainByServer: at the door of all servers the gateway itself comes again where a server asks for nothing else.
+func TestMCPAgainByServer(t *testing.T) {
 	up, got, _ := bookings(t, `{"resultType":"input_required","inputRequests":{},"requestState":"s1"}`, `{"resultType":"input_required","requestState":"s2"}`, booked)
 	w := newMCPWorld(t, mcpSetup{policy: bookPolicy, more: map[string]*gateway.Upstream{"other": up}})
 	body, head := modern(1, "book", `{"room":7}`, "")

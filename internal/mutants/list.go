@@ -5,8 +5,11 @@ type mutant struct {
 	Rule     string // in words, as it should be
 	File     string
 	Old, New string   // Old occurs once in the file
+	And      []edit   // where one guard stands behind another: what else has to go
 	Guards   []string // arguments of go test beside the usual ones; nil: the usual ones
 }
+
+type edit struct{ File, Old, New string }
 
 // guards are the runs of go test that may notice, the quick ones first.
 func (m mutant) guards() [][]string {
@@ -92,7 +95,10 @@ var mutants = []mutant{
 		Guards: []string{"./gateway", "-run", "TestNothingIsSentTwice"}},
 	{Rule: "a swap checks every version (memory)", File: "ledger/store.go", Old: "apply = apply && found[i].Version == c.Want", New: "_ = found[i].Version == c.Want", Guards: []string{"./ledger/memstore"}},
 	{Rule: "a swap that finds its own stamp has succeeded", File: "ledger/store.go", Old: "found[i].Stamp == s.Stamp", New: "false", Guards: []string{"./ledger/memstore"}},
-	{Rule: "go-redis re-sends nothing", File: "ledger/redisstore/redisstore.go", Old: "MaxRetries:               -1", New: "MaxRetries:               3", Guards: []string{"./ledger/redisstore"}},
+	{Rule: "go-redis is told to retry nothing (MaxRetries alone)", File: "ledger/redisstore/redisstore.go", Old: "MaxRetries:               -1", New: "MaxRetries:               3", Guards: []string{"./ledger/redisstore", "-run", "TestNothingIsRetried"}},
+	{Rule: "go-redis re-sends nothing (MaxRetries)", File: "ledger/redisstore/redisstore.go", Old: "MaxRetries:               -1", New: "MaxRetries:               3",
+		And:    []edit{{"ledger/redisstore/swap.go", "func (once) NoRetry() bool { return true }", "func (once) NoRetry() bool { return false }"}},
+		Guards: []string{"./ledger/redisstore", "-run", "TestAnswerLost|TestClusterRedirects"}},
 	{Rule: "a write whose answer is lost is not sent again", File: "ledger/redisstore/swap.go", Old: "if !cmds[i].looks || !broke(", New: "if !broke(", Guards: failover("TestLookAgain|TestAnswerLost$")},
 	{Rule: "a look whose connection broke is made again", File: "ledger/redisstore/swap.go", Old: "if !cmds[i].looks || !broke(", New: "if true || !broke(", Guards: failover("TestLookAgain")},
 	{Rule: "a Redis that is behind what was seen of it takes nothing", File: "ledger/redisstore/swap.lua", Old: "if last < struct.unpack('>I8', ARGV[1], 9) then", New: "if false then", Guards: failover("TestFloor")},

@@ -58,16 +58,38 @@ func chosen(rule string, args []string) bool {
 	return len(args) == 0
 }
 
-// mutate is the file with the rule broken.
-func (m mutant) mutate(root string) ([]byte, error) {
-	source, err := os.ReadFile(filepath.Join(root, m.File))
+// mutate is the files with the rule broken, by name.
+func (m mutant) mutate(root string) (map[string][]byte, error) {
+	broken := map[string][]byte{}
+	for _, e := range append([]edit{{m.File, m.Old, m.New}}, m.And...) {
+		source, err := os.ReadFile(filepath.Join(root, e.File))
+		if err != nil {
+			return nil, err
+		}
+		if n := bytes.Count(source, []byte(e.Old)); n != 1 {
+			return nil, fmt.Errorf("%s holds %q %d times, not once: the list of mutants is out of date", e.File, e.Old, n)
+		}
+		broken[e.File] = bytes.Replace(source, []byte(e.Old), []byte(e.New), 1)
+	}
+	return broken, nil
+}
+
+// overlay writes broken files, and what tells the compiler of them, into a folder.
+func overlay(root, dir string, broken map[string][]byte) (file string, err error) {
+	replace := map[string]string{}
+	for name, text := range broken {
+		at := filepath.Join(dir, fmt.Sprint(len(replace), filepath.Ext(name)))
+		if err := os.WriteFile(at, text, 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, name)] = at
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if n := bytes.Count(source, []byte(m.Old)); n != 1 {
-		return nil, fmt.Errorf("%s holds %q %d times, not once: the list of mutants is out of date", m.File, m.Old, n)
-	}
-	return bytes.Replace(source, []byte(m.Old), []byte(m.New), 1), nil
+	file = filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, list, 0o600)
 }
 
 // test runs the tests that guard the rule on the mutant, and names the first that fails; "" where none does.
@@ -81,18 +103,12 @@ func (m mutant) test(root string) (by string, err error) {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	file, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, m.File): file}})
+	file, err := overlay(root, dir, broken)
 	if err != nil {
 		return "", err
 	}
-	for name, b := range map[string][]byte{file: broken, overlay: replace} {
-		if err := os.WriteFile(name, b, 0o600); err != nil {
-			return "", err
-		}
-	}
 	for _, guard := range m.guards() {
-		cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout=8m", "-overlay", overlay}, guard...)...)
+		cmd := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout=8m", "-overlay", file}, guard...)...)
 		cmd.Dir = root
 		out, err := cmd.CombinedOutput()
 		if bytes.Contains(out, []byte("[build failed]")) {

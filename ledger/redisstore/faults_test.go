@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"agentgw"
 	"agentgw/internal/redistest"
 	"agentgw/ledger"
@@ -512,5 +514,30 @@ func TestIndexForgetsTheExpired(t *testing.T) {
 	applied(t, s, sw)
 	if n, err := server.Do("ZCARD", s.shard(sw.Partition).open); err != nil || n != "1" {
 		t.Errorf("the index holds %s entries, %v", n, err)
+	}
+}
+
+// Two locks on one door: neither the client nor a command lets go-redis send anything again by itself. TestAnswerLost tells when both are
+// gone.
+func TestNothingIsRetried(t *testing.T) {
+	for _, url := range []string{"redis://127.0.0.1:1", "redis-sentinel://127.0.0.1:1/m", "redis-cluster://127.0.0.1:1"} {
+		s, err := Open(url, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		retries := -1
+		switch c := s.client.(type) {
+		case *redis.Client:
+			retries = c.Options().MaxRetries
+		case *redis.ClusterClient:
+			retries = c.Options().MaxRetries
+		}
+		if retries > 0 {
+			t.Errorf("%s: the client sends a command up to %d times again", url, retries)
+		}
+		s.Close()
+	}
+	if !(once{}).NoRetry() {
+		t.Error("a swap may be sent again")
 	}
 }

@@ -186,7 +186,7 @@ func TestReplicatedInCluster(t *testing.T) {
 
 // While Redis reads its data from the disk nothing is taken, and then all is there.
 func TestLoading(t *testing.T) {
-	server := redistest.Start(t, redistest.Options{Config: []string{"key-load-delay 1000", "loading-process-events-interval-bytes 1024"}})
+	server := redistest.Start(t, redistest.Options{Config: []string{"key-load-delay 5000", "loading-process-events-interval-bytes 1024"}})
 	s := open(t, server.URL)
 	for n := range 300 {
 		applied(t, s, sent(n))

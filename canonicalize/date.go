@@ -1,8 +1,10 @@
 package canonicalize
 
 import (
+	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -58,7 +60,7 @@ func (t *dateType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 	}
 	m, err := readMoment(closeUp(s), t.order)
 	if err != nil {
-		return nil, err
+		return nil, t.inUnit(err)
 	}
 	if t.unit == "date" && m.day == 0 || t.unit == "month" && m.month == 0 {
 		return nil, t.unread("is no whole " + t.unit)
@@ -78,6 +80,17 @@ func (t *dateType) Canon(dst []byte, v Value, _ Value) ([]byte, error) {
 		dst = appendWidth(append(dst, '-'), int64(m.day), 2)
 	}
 	return append(dst, '"'), nil
+}
+
+// inUnit is an error of a moment with the remedy of the type: a month is not to be written as a day.
+func (t *dateType) inUnit(err error) error {
+	var e *Error
+	if t.unit == "date" || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Remedy = strings.NewReplacer("write it as YYYY-MM-DD", t.remedy, "date(", t.unit+"(").Replace(e.Remedy)
+	return &told
 }
 
 func (t *dateType) unread(reason string) error { return &Error{Reason: reason, Remedy: t.remedy} }

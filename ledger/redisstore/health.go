@@ -1,8 +1,8 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -30,7 +30,7 @@ func (s *Store) examine(ctx context.Context, node *redis.Client) error {
 		state = pipe.ClusterInfo(ctx)
 	}
 	if _, err := pipe.Exec(ctx); info.Val() == "" {
-		return s.explain(errors.Join(err, info.Err()))
+		return s.explain(cmp.Or(err, info.Err()))
 	}
 	fault := s.fault(fields(info.Val()))
 	if fault == "" && state != nil {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"agentgw/ledger"
@@ -74,13 +75,21 @@ func (in *instance) recover(ctx context.Context, log *slog.Logger) bool {
 
 func listen(c *config) (agents, operators net.Listener, err error) {
 	if agents, err = net.Listen("tcp", c.listen); err != nil {
-		return nil, nil, fmt.Errorf("listen: %w", err)
+		return nil, nil, fmt.Errorf("listen: %w%s", err, taken(err, c.file, "listen"))
 	}
 	if operators, err = net.Listen("tcp", c.admin); err != nil {
 		agents.Close()
-		return nil, nil, fmt.Errorf("admin: %w", err)
+		return nil, nil, fmt.Errorf("admin: %w%s", err, taken(err, c.file, "admin"))
 	}
 	return agents, operators, nil
+}
+
+// taken says what to do where another program has the port; "" for other errors.
+func taken(err error, file, member string) string {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return ""
+	}
+	return fmt.Sprintf("; stop what listens there, another agentgw perhaps, or choose another port with %s in %s", member, file)
 }
 
 // serve runs until ctx ends, or a listener breaks, and then lets what is under way end.

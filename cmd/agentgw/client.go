@@ -32,7 +32,7 @@ type client struct {
 func through(base, key string) (*client, error) {
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return nil, usagef("%q is not the URL of a gateway; write it as http://127.0.0.1:8080", base)
+		return nil, usagef("%q is not the URL of a gateway; write it as http://HOST:PORT", base)
 	}
 	return &client{base: strings.TrimSuffix(base, "/"), key: key, http: http.DefaultTransport, end: func() error { return nil }}, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ func (d *doctor) tools(approve []string) error {
 	servers = slices.DeleteFunc(servers, func(name string) bool { return d.c.upstreams[name].MCP == nil })
 	for _, name := range approve {
 		if !slices.Contains(servers, name) {
-			return usagef("--approve-tools: %s has no MCP server %q; %s", d.c.file, name, policy.DidYouMean(name, servers))
+			return usagef("--approve-tools: %s has no MCP server %q; %s", d.c.file, name, cmp.Or(policy.DidYouMean(name, servers), "name an upstream that has mcp"))
 		}
 	}
 	approvals := d.c.approvals()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -150,6 +151,9 @@ func (m *mcpCmd) header(c *config) (http.Header, error) {
 	case len(c.principals) == 1 && m.As == "":
 		h.Set("Agentgw-Key", string(c.principals[0].Secret))
 		return h, nil
+	}
+	if len(c.principals) == 0 {
+		return nil, usagef("--as: %s has no principals; leave it out", cmp.Or(m.Config, defaultConfig))
 	}
 	known := []string{}
 	for _, p := range c.principals {

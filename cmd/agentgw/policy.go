@@ -73,6 +73,9 @@ type linted struct {
 
 // Run writes all findings; errors fail, warnings only with --strict.
 func (c *policyLintCmd) Run(a *app) error {
+	if len(c.Files) == 0 && c.Config == "" {
+		return usagef("say which policy: a file or folder, or --config %s", defaultConfig)
+	}
 	files := policyFlags{Policy: c.Files, Config: c.Config}
 	p, _, err := files.load(a)
 	var broken policy.Errors

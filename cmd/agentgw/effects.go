@@ -13,7 +13,7 @@ import (
 )
 
 type effectsCmd struct {
-	List    effectsListCmd    `cmd:"" help:"List effects, newest first."`
+	List    effectsListCmd    `cmd:"" help:"List effects, page by page; each page newest first."`
 	Show    effectsShowCmd    `cmd:"" help:"Show one effect."`
 	Resolve effectsResolveCmd `cmd:"" help:"Say how an effect in doubt ended."`
 	Void    effectsVoidCmd    `cmd:"" help:"Free a success: the next call executes."`

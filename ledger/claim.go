@@ -174,7 +174,7 @@ func (l *Ledger) newTry(a Ask) *try {
 func (t *try) inHand() *Claim {
 	c := &Claim{Effect: t.e, op: t.Op, needs: t.needs, entity: t.m.Entity}
 	if outlived(t.Op.Rule) {
-		c.apart = t.wants.of(t.answerName())
+		c.apart = t.wants.of(answerOf(t.own))
 	}
 	if t.way == agentgw.Again {
 		c.prior = t.before
@@ -182,9 +182,10 @@ func (t *try) inHand() *Claim {
 	return c
 }
 
-func (t *try) answerName() string { return "a" + t.own[1:] }
+func answerName(id agentgw.EffectID) string { return answerOf(id.Record()) }
 
-func answerName(id agentgw.EffectID) string { return "a" + id.Record()[1:] }
+// answerOf is the name of the record in which the answer of another one stands apart.
+func answerOf(record string) string { return "a" + record[1:] }
 
 func historyName(id agentgw.EffectID, ordinal int) string {
 	return fmt.Sprintf("h%s.%d", id.Record()[1:], ordinal)
@@ -253,7 +254,7 @@ func (t *try) mainChanges(e *agentgw.Effect, way agentgw.Way) []Change {
 		changes = append(changes, Change{Name: nameIndex, Want: t.wants.of(nameIndex), Value: encodeIndex(t.indexWith(t.Op))})
 	}
 	if outlived(t.Op.Rule) {
-		changes = append(changes, Change{Name: t.answerName(), Look: true})
+		changes = append(changes, Change{Name: answerOf(t.own), Look: true})
 	}
 	return changes
 }

@@ -35,11 +35,7 @@ func (w *encoder) bool(tag byte, v bool) {
 	}
 }
 
-func (w *encoder) time(tag byte, t time.Time) {
-	if !t.IsZero() {
-		w.uint(tag, uint64(t.UnixMicro()))
-	}
-}
+func (w *encoder) time(tag byte, t time.Time) { w.uint(tag, micros(t)) }
 
 // texts writes several texts as one member.
 func (w *encoder) texts(tag byte, parts ...string) {
@@ -179,15 +175,15 @@ func encodeAnswer(a *agentgw.Answer) []byte {
 }
 
 func (w *encoder) answerMembers(a *agentgw.Answer) {
-	w.uint(1, uint64(a.Status))
+	w.uint(tagStatus, uint64(a.Status))
 	for _, h := range a.Header {
-		w.texts(2, h.Name, h.Value)
+		w.texts(tagHeader, h.Name, h.Value)
 	}
 	for _, h := range a.Trailer {
-		w.texts(3, h.Name, h.Value)
+		w.texts(tagTrailer, h.Name, h.Value)
 	}
 	if len(a.Body) > 0 {
-		w.bytes(4, a.Body)
+		w.bytes(tagBody, a.Body)
 	}
 }
 

@@ -262,7 +262,7 @@ func outlived(r *agentgw.Rule) bool {
 
 // keepFor is how long the store keeps a record in this state from a write at now on; 0: for ever.
 func keepFor(e *agentgw.Effect, now time.Time) time.Duration {
-	if e.ID.Partition != "" && e.ID.Partition[0] == agentgw.PartitionNewer {
+	if e.ID.Newest() {
 		return 0 // what is newest does not age
 	}
 	switch e.State {

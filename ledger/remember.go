@@ -85,7 +85,7 @@ func (t *try) rememberRecord(rec Record, now time.Time) (err error) {
 		t.m.Entity, err = decodeEntity(rec)
 	case nameIndex:
 		t.index, err = decodeIndex(rec.Value)
-	case t.answerName():
+	case answerOf(t.own):
 		if t.m.Own != nil && t.m.Own.Apart {
 			t.m.Own.Answer, err = decodeAnswer(rec.Value)
 		}
@@ -184,7 +184,7 @@ func (t *try) readAll(ctx context.Context) error {
 		names = append(names, nameIndex)
 	}
 	if outlived(t.Op.Rule) {
-		names = append(names, t.answerName())
+		names = append(names, answerOf(t.own))
 	}
 	swaps := []Swap{look(t.Op.ID.Partition, names...)}
 	for _, n := range t.needs {

@@ -8,25 +8,25 @@ import (
 	"agentgw/ledger"
 )
 
-// judge lets the model say which candidate a similar call means, or that it means none of them. A pair is judged once: the verdict is in
-// the ledger. true: ask again, with what was said. false: nobody could judge all of them, and the caller is asked.
+// judge lets the model say which candidate a similar call means, or that it means none of them. A pair is judged once: the opinion is
+// in the ledger. true: ask again, with what was said. false: nobody could judge all of them, and the caller is asked.
 func (g *Gateway) judge(ctx context.Context, p *plan, a *ledger.Ask, found ledger.Finding) bool {
 	now := p.op.Meaning()
 	for _, c := range found.Candidates {
-		v, err := g.Ledger.Judged(ctx, p.op, c.ID)
-		if err == nil && v == nil {
-			v, err = g.askJudge(ctx, p, c, now)
+		o, err := g.Ledger.Judged(ctx, p.op, c.ID)
+		if err == nil && o == nil {
+			o, err = g.askJudge(ctx, p, c, now)
 		}
-		if err != nil || v == nil {
+		if err != nil || o == nil {
 			return false
 		}
-		if v.Same {
+		if o.Same {
 			e, err := g.Ledger.Get(ctx, c.ID)
 			if err != nil || e.State.Free() {
 				return false
 			}
 			p.op.ID, p.op.Digest = c.ID, e.Digest
-			g.raise(e, fmt.Sprintf("the judge says that another wording means it: %s", v.Why))
+			g.raise(e, fmt.Sprintf("the judge says that another wording means it: %s", o.Why))
 			return true
 		}
 		if a.Apart == nil {
@@ -37,7 +37,7 @@ func (g *Gateway) judge(ctx context.Context, p *plan, a *ledger.Ask, found ledge
 	return true
 }
 
-func (g *Gateway) askJudge(ctx context.Context, p *plan, c agentgw.Candidate, now map[string]string) (*ledger.Verdict, error) {
+func (g *Gateway) askJudge(ctx context.Context, p *plan, c agentgw.Candidate, now map[string]string) (*ledger.Opinion, error) {
 	if g.Judge == nil {
 		return nil, nil
 	}
@@ -45,6 +45,6 @@ func (g *Gateway) askJudge(ctx context.Context, p *plan, c agentgw.Candidate, no
 	if err != nil {
 		return nil, err
 	}
-	v := ledger.Verdict{Same: same, Why: why}
-	return &v, g.Ledger.Judge(ctx, p.op, c.ID, v)
+	o := ledger.Opinion{Same: same, Why: why}
+	return &o, g.Ledger.Judge(ctx, p.op, c.ID, o)
 }

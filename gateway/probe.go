@@ -60,7 +60,7 @@ func (g *Gateway) probe(ctx context.Context, e *agentgw.Effect) bool {
 }
 
 // askProbe sends the probe. Its own failure cannot tell.
-func (g *Gateway) askProbe(ctx context.Context, def *policy.Operation, e *agentgw.Effect) (policy.Verdict, string) {
+func (g *Gateway) askProbe(ctx context.Context, def *policy.Operation, e *agentgw.Effect) (policy.ProbeResult, string) {
 	args, err := canonicalize.Parse(e.Arguments)
 	if err != nil {
 		return policy.ProbeUnknown, "its arguments were too long to be kept"

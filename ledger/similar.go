@@ -112,14 +112,14 @@ func (t *try) rememberSimilar(ctx context.Context) error {
 	return nil
 }
 
-// Verdict is what a judge said of a pair of wordings: whether they mean one effect, and why.
-type Verdict struct {
+// Opinion is what a judge said of a pair of wordings: whether they mean one effect, and why.
+type Opinion struct {
 	Same bool
 	Why  string
 }
 
-// verdictName is the record of a pair, whichever of the two came first.
-func verdictName(a, b agentgw.Digest) string {
+// opinionName is the record of a pair, whichever of the two came first.
+func opinionName(a, b agentgw.Digest) string {
 	if bytes.Compare(a[:], b[:]) > 0 {
 		a, b = b, a
 	}
@@ -127,9 +127,9 @@ func verdictName(a, b agentgw.Digest) string {
 	return "j" + hex.EncodeToString(sum[:16])
 }
 
-// Judged is the recorded verdict on an operation and an earlier effect of its partition; nil: nobody has judged them.
-func (l *Ledger) Judged(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID) (*Verdict, error) {
-	name := verdictName(op.ID.Key, earlier.Key)
+// Judged is the recorded opinion on an operation and an earlier effect of its partition; nil: nobody has judged them.
+func (l *Ledger) Judged(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID) (*Opinion, error) {
+	name := opinionName(op.ID.Key, earlier.Key)
 	replies, err := l.swap(ctx, look(op.ID.Partition, name))
 	if err != nil || replies[0].Records[0].Version == 0 {
 		return nil, err
@@ -138,16 +138,16 @@ func (l *Ledger) Judged(ctx context.Context, op *agentgw.Operation, earlier agen
 	if err != nil || len(parts) != 2 {
 		return nil, errTorn
 	}
-	return &Verdict{Same: parts[0] == "same", Why: parts[1]}, nil
+	return &Opinion{Same: parts[0] == "same", Why: parts[1]}, nil
 }
 
-// Judge records a verdict for as long as the effects of the operation are kept. Where another was quicker, that one's stands.
-func (l *Ledger) Judge(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID, v Verdict) error {
+// Judge records an opinion for as long as the effects of the operation are kept. Where another was quicker, that one's stands.
+func (l *Ledger) Judge(ctx context.Context, op *agentgw.Operation, earlier agentgw.EffectID, o Opinion) error {
 	word := "different"
-	if v.Same {
+	if o.Same {
 		word = "same"
 	}
 	_, err := l.swap(ctx, Swap{Partition: op.ID.Partition, Stamp: l.random(), Changes: []Change{
-		{Name: verdictName(op.ID.Key, earlier.Key), Value: texts(word, v.Why), Keep: op.Rule.TTL + op.Rule.Tombstone + 24*time.Hour}}})
+		{Name: opinionName(op.ID.Key, earlier.Key), Value: texts(word, o.Why), Keep: op.Rule.TTL + op.Rule.Tombstone + 24*time.Hour}}})
 	return err
 }

@@ -17,14 +17,14 @@ type Probe struct {
 	notDone   *expression
 }
 
-// Verdict is what a probe finds out.
-type Verdict string
+// ProbeResult is what a probe finds out.
+type ProbeResult string
 
 const (
-	ProbeDone    Verdict = "done"
-	ProbeNotDone Verdict = "not done"
-	ProbeMore    Verdict = "neither done nor not done" // more than one, say: a person must look
-	ProbeUnknown Verdict = "cannot tell"
+	ProbeDone    ProbeResult = "done"
+	ProbeNotDone ProbeResult = "not done"
+	ProbeMore    ProbeResult = "neither done nor not done" // more than one, say: a person must look
+	ProbeUnknown ProbeResult = "cannot tell"
 )
 
 const (
@@ -86,7 +86,7 @@ func (o *Operation) ProbeArguments(r *ResultView) ([]byte, error) {
 
 // Probed is what the answer of the probe's tool says, and why in a few words. An answer that does not count as succeeded, and an error
 // in an expression, cannot tell.
-func (o *Operation) Probed(call *ResultView, answer *ResultView) (Verdict, string) {
+func (o *Operation) Probed(call *ResultView, answer *ResultView) (ProbeResult, string) {
 	if outcome, why := DefaultOutcome(answer); outcome != "succeeded" {
 		return ProbeUnknown, "the probe's tool " + o.Probe.Tool + " failed: " + why
 	}

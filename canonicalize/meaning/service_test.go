@@ -157,16 +157,16 @@ func TestJudge(t *testing.T) {
 		f := newFake(t)
 		f.verdict = answer
 		j := &Judge{Service: NewService(f.URL+"/v1", "", time.Second), Model: "m"}
-		v, err := j.Same(context.Background(), "fault.report", one("jammed"), one("jammed again"))
-		if (err == nil) != want.ok || v.Same != want.same {
-			t.Errorf("%s: %+v, %v", answer, v, err)
+		same, why, err := j.Same(context.Background(), "fault.report", one("jammed"), one("jammed again"))
+		if (err == nil) != want.ok || same != want.same {
+			t.Errorf("%s: %t, %q, %v", answer, same, why, err)
 		}
 	}
 	f := newFake(t)
 	f.status = http.StatusBadGateway
 	j := &Judge{Service: NewService(f.URL+"/v1", "", time.Second), Model: "m"}
 	for range 2 {
-		if _, err := j.Same(context.Background(), "fault.report", one("a"), one("b")); err == nil {
+		if _, _, err := j.Same(context.Background(), "fault.report", one("a"), one("b")); err == nil {
 			t.Error("a service that fails has judged")
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -63,15 +62,7 @@ func (c *config) judge() gateway.Judge {
 	if c.model == nil || c.model.judge == "" {
 		return nil
 	}
-	return judgeModel{&meaning.Judge{Service: c.model.service(), Model: c.model.judge}}
-}
-
-type judgeModel struct{ *meaning.Judge }
-
-// Same implements gateway.Judge.
-func (j judgeModel) Same(ctx context.Context, operation string, earlier, now map[string]string) (bool, string, error) {
-	v, err := j.Judge.Same(ctx, operation, earlier, now)
-	return v.Same, v.Why, err
+	return &meaning.Judge{Service: c.model.service(), Model: c.model.judge}
 }
 
 // wording is what compares free text: the model's embeddings where one is configured, else, and whenever it does not answer, our own

@@ -55,7 +55,7 @@ func narrow(r rune) rune {
 
 // isDecimal knows [+-]digits[.digits][e[+-]digits], within the limits that Parse sets for numbers. ".5" is one, "5." is not.
 func isDecimal(s string) bool {
-	if len(s) > MaxDigits {
+	if len(s) > maxDigits {
 		return false
 	}
 	mantissa := s
@@ -63,7 +63,7 @@ func isDecimal(s string) bool {
 		mantissa = s[:at]
 		exponent := strings.TrimLeft(s[at+1:], "+-")
 		e, err := strconv.Atoi(exponent)
-		if err != nil || e > MaxExponent || !allDigits(exponent) || len(s)-at-1-len(exponent) > 1 {
+		if err != nil || e > maxExponent || !allDigits(exponent) || len(s)-at-1-len(exponent) > 1 {
 			return false
 		}
 	}

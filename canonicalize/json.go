@@ -11,9 +11,9 @@ import (
 const (
 	MaxBytes    = 16 << 20 // of JSON text
 	MaxDepth    = 128      // nested lists and objects
-	MaxValues   = 1 << 20  // values in one text
-	MaxDigits   = 1000     // characters of one number
-	MaxExponent = 9999     // magnitude of a number's exponent
+	maxValues   = 1 << 20  // values in one text
+	maxDigits   = 1000     // characters of one number
+	maxExponent = 9999     // magnitude of a number's exponent
 	fewMembers  = 32       // up to which members are compared one by one
 )
 
@@ -102,7 +102,7 @@ func (p *parser) skip() {
 
 // value reads the value that begins at p.i.
 func (p *parser) value(depth int) (v Value, err *Error) {
-	if p.values++; p.values > MaxValues {
+	if p.values++; p.values > maxValues {
 		return v, &Error{Reason: "holds more than a million values", Remedy: "send less, or a reference to it"}
 	}
 	if p.i == len(p.s) {

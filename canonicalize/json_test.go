@@ -53,11 +53,11 @@ func TestParseRefuses(t *testing.T) {
 		{`[1e]`, "byte 4", "digit"},
 		{`[1e10000]`, "/0", "exponent"},
 		{`[1e-99999999999999999999]`, "/0", "exponent"},
-		{`[` + strings.Repeat("1", MaxDigits+1) + `]`, "/0", "1000 characters"},
+		{`[` + strings.Repeat("1", maxDigits+1) + `]`, "/0", "1000 characters"},
 		{`[True]`, "byte 2", "no JSON value"},
 		{`[nul]`, "byte 2", "no JSON value"},
 		{deep, strings.Repeat("/0", MaxDepth), "deeper"},
-		{`[` + strings.Repeat("0,", MaxValues) + `0]`, fmt.Sprintf("/%d", MaxValues-1), "million"},
+		{`[` + strings.Repeat("0,", maxValues) + `0]`, fmt.Sprintf("/%d", maxValues-1), "million"},
 		{`"` + strings.Repeat(" ", MaxBytes) + `"`, "", "larger"},
 	} {
 		_, err := Parse([]byte(c.text))

@@ -38,11 +38,11 @@ func (p *parser) number() (string, *Error) {
 		if p.digits() == 0 {
 			return "", p.syntax("a digit is missing here", "write numbers as 12, -3.5 or 1e6")
 		}
-		if e, err := strconv.Atoi(p.s[from:p.i]); err != nil || e > MaxExponent {
+		if e, err := strconv.Atoi(p.s[from:p.i]); err != nil || e > maxExponent {
 			return "", &Error{Reason: "is a number with an exponent beyond 9999", Remedy: "send such a number as a string"}
 		}
 	}
-	if p.i-start > MaxDigits {
+	if p.i-start > maxDigits {
 		return "", &Error{Reason: "is a number of more than 1000 characters", Remedy: "send such a number as a string"}
 	}
 	return p.s[start:p.i], nil

@@ -7,15 +7,15 @@ import (
 
 // Repairs and decodings that a policy may declare. None guesses at what a cut-off text was going to say.
 const (
-	RepairTrailingCommas = "trailing-commas"  // {"a": 1,}
-	RepairModelEndTokens = "model-end-tokens" // {"a": 1}<|call|>
-	DecodeHTML           = "html"             // "Salt &amp; Sons"
+	trailingCommas = "trailing-commas"  // {"a": 1,}
+	modelEndTokens = "model-end-tokens" // {"a": 1}<|call|>
+	htmlEntities   = "html"             // "Salt &amp; Sons"
 )
 
 // Repairs and Decodings list the words of `repair` and `decode`.
 var (
-	Repairs   = []string{RepairTrailingCommas, RepairModelEndTokens}
-	Decodings = []string{DecodeHTML}
+	Repairs   = []string{trailingCommas, modelEndTokens}
+	Decodings = []string{htmlEntities}
 )
 
 // endTokens are what models write when they have finished, and servers are to take away.
@@ -61,10 +61,10 @@ func ParseArguments(b []byte, repair, decode []string) (Value, []byte, error) {
 // text that was cut off, it returns b as it is.
 func Repair(b []byte, kinds []string) ([]byte, bool) {
 	fixed := b
-	if slices.Contains(kinds, RepairModelEndTokens) {
+	if slices.Contains(kinds, modelEndTokens) {
 		fixed = withoutEndTokens(fixed)
 	}
-	if slices.Contains(kinds, RepairTrailingCommas) {
+	if slices.Contains(kinds, trailingCommas) {
 		fixed = withoutTrailingCommas(fixed)
 	}
 	if len(fixed) == len(b) {
@@ -136,7 +136,7 @@ func stringEnd(b []byte, i int) int {
 // Decode undoes, in every string of v, what the kinds name: one level of HTML entities. Names of members stay. A value in which nothing
 // changes is returned as it is.
 func Decode(v Value, kinds []string) Value {
-	if slices.Contains(kinds, DecodeHTML) {
+	if slices.Contains(kinds, htmlEntities) {
 		if decoded, changed := decodeHTML(v); changed {
 			return decoded
 		}

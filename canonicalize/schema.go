@@ -7,7 +7,7 @@ import (
 
 // What a tool's schema may be at most: foreign servers send it, and it is read once a tool.
 const (
-	MaxSchemaBytes = 256 << 10
+	maxSchemaBytes = 256 << 10
 	maxSchemaDepth = 24
 	maxProperties  = 500
 )
@@ -26,7 +26,6 @@ type Property struct {
 	Format      string // of JSON Schema: date, date-time, email, uri, uuid, …
 	Enum        []string
 	Default     *Value // from the schema, or from the words of its description ("Default is 12")
-	Told        bool   // the default was found in the description
 	Required    bool
 	Items       *Property // of an array
 	Properties  []Property
@@ -35,7 +34,7 @@ type Property struct {
 // ParseSchema reads a JSON Schema of an object. It follows `$ref` within the text only, takes what every branch of `anyOf` and `oneOf`
 // but null says, and ignores what it does not know. A text that is too large or too deep is an error: the schema is unusable, and its tool is read without one.
 func ParseSchema(raw []byte) (*Schema, error) {
-	if len(raw) > MaxSchemaBytes {
+	if len(raw) > maxSchemaBytes {
 		return nil, &Error{Reason: "the schema is larger than 256 KiB", Remedy: "declare the tool's fields in a policy"}
 	}
 	root, err := Parse(raw)

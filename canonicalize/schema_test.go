@@ -100,7 +100,7 @@ func TestSchemaRefuses(t *testing.T) {
 		many.WriteString(`,"p` + strings.Repeat("x", i) + `":{}`)
 	}
 	for name, raw := range map[string]string{"too many": `{"properties":{` + many.String()[1:] + `}}`, "a list": `[]`, "no JSON": `{`,
-		"too large": `{"description":"` + strings.Repeat("x", MaxSchemaBytes) + `"}`} {
+		"too large": `{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`} {
 		if _, err := ParseSchema([]byte(raw)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}

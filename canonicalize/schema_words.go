@@ -20,10 +20,7 @@ var (
 func (p *Property) readDescription() {
 	if p.Default == nil {
 		if m := toldDefault.FindStringSubmatch(p.Description); m != nil {
-			p.Default, p.Told = toldValue(m[1], p.Kind), true
-		}
-		if p.Default == nil {
-			p.Told = false
+			p.Default = toldValue(m[1], p.Kind)
 		}
 	}
 	if p.Enum == nil && p.Kind == "string" {

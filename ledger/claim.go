@@ -50,8 +50,8 @@ type Unsure struct {
 func (u *Unsure) Error() string { return u.Err.Error() }
 func (u *Unsure) Unwrap() error { return u.Err }
 
-// ErrContended: so many callers want the same records that none of the tries went through.
-var ErrContended = errors.New("too many callers change the same records at once; try again")
+// errContended: so many callers want the same records that none of the tries went through.
+var errContended = errors.New("too many callers change the same records at once; try again")
 
 // ErrMoved: another transition touched the entity after its state was read; read it again.
 var ErrMoved = errors.New("the object has moved on since its state was read")
@@ -115,7 +115,7 @@ func (l *Ledger) Claim(ctx context.Context, a Ask) (Finding, error) {
 		}
 		return Finding{Judgement: j, Effect: t.e, Claim: t.inHand()}, nil
 	}
-	return Finding{}, ErrContended
+	return Finding{}, errContended
 }
 
 // Look judges a call and leaves nothing behind.

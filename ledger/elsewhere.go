@@ -82,7 +82,7 @@ func (t *try) takeNeeds(ctx context.Context) (bool, error) {
 			n.reply(replies[i])
 		}
 	}
-	return false, ErrContended
+	return false, errContended
 }
 
 // examine looks at the effect that a found record names. true: it does not count any more, and may be written over.

@@ -295,7 +295,7 @@ func (l *Ledger) finish(ctx context.Context, e, after *agentgw.Effect, outcome a
 			return nil
 		}
 	}
-	return ErrContended
+	return errContended
 }
 
 // Get shows one effect; ErrNotFound.

@@ -49,7 +49,7 @@ func (l *Ledger) Settle(ctx context.Context, c *Claim, res agentgw.Result) (*age
 			return settled, err
 		}
 	}
-	return nil, ErrContended
+	return nil, errContended
 }
 
 // settlement is the swap in the effect's own partition that settles c.
@@ -150,7 +150,7 @@ func (l *Ledger) Renew(ctx context.Context, c *Claim) error {
 		}
 		e = now
 	}
-	return ErrContended
+	return errContended
 }
 
 // RenewFence starts the lease of a claim again, for whoever begins and completes. ErrNotFound; ErrStale where the lease has lapsed or
@@ -241,7 +241,7 @@ func (l *Ledger) settleFound(ctx context.Context, c *Claim, res agentgw.Result) 
 		}
 		e = now
 	}
-	return e, ErrContended
+	return e, errContended
 }
 
 // conclude writes the end of an effect whose other records are not in hand: it reads them first. Not applied: as put.

@@ -32,7 +32,8 @@ answers, kill -9, pauses, a ledger that is cut off. It works under a tenant of i
 ledger expires within ten minutes; a run that is interrupted may also leave doubts under that tenant, which effects list --tenant shows. A
 file ledger must not be in use. The clock of a Redis is left alone: for the jump of a clock it starts one of its own, with libfaketime.
 
-The exit code is 1 where an effect happened twice, did not happen, was refused without a reason, or is in doubt though it can be known.`
+The exit code is 1 where an effect happened twice, did not happen, was refused without a reason, or is in doubt though it can be known, and
+where the run was interrupted; 2 where it cannot begin.`
 }
 
 // battery is one run of faults.
@@ -75,10 +76,10 @@ func (c *verifyCmd) Run(a *app) error {
 		return err
 	}
 	if err := b.usable(); err != nil {
-		return err
+		return usage(err)
 	}
 	if b.witness, err = startWitness(); err != nil {
-		return err
+		return usage(err)
 	}
 	defer b.witness.close()
 	defer b.closeShared()
@@ -193,9 +194,6 @@ func (b *battery) try(f *fault, bare bool) (*trial, error) {
 	b.witness.idle(ctx)
 	for i := len(t.closing) - 1; i >= 0; i-- {
 		err = errors.Join(err, t.closing[i]())
-	}
-	if b.ctx.Err() != nil {
-		err = errors.New("interrupted")
 	}
 	return t, err
 }

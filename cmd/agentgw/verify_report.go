@@ -10,6 +10,7 @@ const (
 	held     = "held"
 	violated = "violated"
 	notRun   = "not run"
+	cutShort = "interrupted" // of a battery: not all faults ran, and none of those that did was violated
 )
 
 // faultReport is what one fault came to.
@@ -33,6 +34,8 @@ type batteryReport struct {
 	Total   *tally         `json:"gateway"`
 	Without *tally         `json:"bare_tool,omitempty"`
 	Faults  []*faultReport `json:"faults"`
+
+	Interrupted string `json:"interrupted,omitempty"` // the fault at which the run was given up; it is not among Faults
 }
 
 // runBattery runs the faults one after the other, and reports.
@@ -43,10 +46,11 @@ func (a *app) runBattery(b *battery, chosen []*fault, without bool) error {
 	}
 	a.verifyHeader(report, without)
 	for _, f := range chosen {
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
 		r := b.report(f, without)
+		if b.ctx.Err() != nil { // what was broken off proves nothing, either way
+			report.Verdict, report.Interrupted = cutShort, f.name
+			break
+		}
 		report.Faults = append(report.Faults, r)
 		a.verifyLine(r)
 	}
@@ -60,7 +64,7 @@ func (a *app) runBattery(b *battery, chosen []*fault, without bool) error {
 	} else {
 		a.verifyEnd(report)
 	}
-	if report.Verdict == violated {
+	if report.Verdict != held {
 		return &checkFailed{}
 	}
 	return nil
@@ -116,6 +120,14 @@ func (r *batteryReport) add(f *faultReport) {
 	}
 }
 
+// names are those of the faults that the report has.
+func (r *batteryReport) names() (names []string) {
+	for _, f := range r.Faults {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 const verifyColumns = "%-20s %6v %9v %8v %7v %8v %9v %7v %9v"
 
 func (a *app) verifyHeader(r *batteryReport, without bool) {
@@ -154,6 +166,10 @@ func (a *app) verifyEnd(r *batteryReport) {
 	fmt.Fprintf(a.stdout, "\n%s  %s\n", verifyCells("all", r.Total), r.Verdict)
 	if r.Without != nil {
 		fmt.Fprintln(a.stdout, verifyCells("  without gateway", r.Without))
+	}
+	if r.Interrupted != "" {
+		fmt.Fprintf(a.stdout, "\nInterrupted at %s, which is left out. %s before it ran: %s.\nIt may have left doubts: agentgw effects list --tenant %s --state indeterminate\n",
+			r.Interrupted, count(len(r.Faults), "fault"), listed(r.names()), r.Tenant)
 	}
 	fmt.Fprint(a.stdout, `
 Effects are what the tool really did. Refusals are wishes refused without a reason. Doubts are those that nobody who calls can know: each

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"slices"
@@ -91,6 +92,40 @@ func TestClockNeeds(t *testing.T) {
 	}
 	if why := needsClock(&battery{ledger: "file:x"}); why != "" {
 		t.Errorf("a file: %q", why)
+	}
+}
+
+// TestVerifyInterrupted: a fault that was broken off is no violation and is not counted; the report says where, and what ran.
+func TestVerifyInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	b := &battery{ctx: ctx, tenant: "verify-test", ledger: "memory:"}
+	var err error
+	if b.witness, err = startWitness(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.witness.close()
+	fine := &fault{name: "fine", run: func(*trial) error { return nil }}
+	broken := &fault{name: "broken-off", run: func(t *trial) error {
+		t.intent() // wished for, and never sent
+		interrupt()
+		return t.ctx.Err()
+	}}
+	for _, inJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		a := &app{ctx: ctx, stdout: &out, stderr: &out, json: inJSON}
+		b.ctx, interrupt = context.WithCancel(t.Context())
+		code := a.fail(a.runBattery(b, []*fault{fine, broken, fine}, false))
+		r := &batteryReport{}
+		switch {
+		case code != exitFailed:
+			t.Errorf("exit code %d", code)
+		case !inJSON && (!strings.Contains(out.String(), "Interrupted at broken-off, which is left out. 1 fault before it ran: fine.") ||
+			!strings.Contains(out.String(), "--tenant verify-test") || strings.Contains(out.String(), violated)):
+			t.Errorf("the text does not say so:\n%s", out.String())
+		case inJSON && (json.Unmarshal(out.Bytes(), r) != nil || r.Verdict != cutShort || r.Interrupted != "broken-off" || len(r.Faults) != 1 || r.Total.violated()):
+			t.Errorf("the JSON does not say so:\n%s", out.String())
+		}
 	}
 }
 

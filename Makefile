@@ -1,6 +1,6 @@
 # What there is to run. scripts/test.sh installs what the tests need on Debian.
 
-.PHONY: test ci demo cover fuzz bench chaos verify model accuracy mutants update
+.PHONY: test ci demo cover fuzz bench chaos verify model accuracy mutants update mcp-conformance mcp-agents
 
 test: ## all tests, with the race detector
 	scripts/test.sh

@@ -177,7 +177,7 @@ func withoutTTL(p *policy.Policy) (names []string) {
 
 // spool: outcomes that wait for the ledger.
 func (d *doctor) spool() {
-	dir := d.c.beside("agentgw.spool")
+	dir := d.c.spool()
 	waiting := 0
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && strings.HasSuffix(name, ".outcome.json") {

@@ -52,32 +52,23 @@ func (d *doctor) compare(approvals *gateway.Approvals, server string, now gatewa
 	if approved == nil && len(now) > 0 {
 		d.say(levelWarning, "server "+server, mend, "nobody has approved its tools: the gateway will trust those that it sees first")
 	}
-	for tool, sum := range sorted(now) {
-		switch about := "tool " + server + "/" + tool; {
+	changed := map[string]bool{}
+	for _, c := range now.Changes(approved, true) {
+		changed[c.Tool] = true
+		switch about := "tool " + server + "/" + c.Tool; {
 		case approved == nil:
-			d.say(levelUnknown, about, "", "not approved yet, sha256 %s", sum)
-		case approved[tool] == "":
-			d.say(levelUnsafe, about, mend, "it is new since the tools of %s were approved, sha256 %s: %s", server, sum, says[tool])
-		case approved[tool] != sum:
-			d.say(levelUnsafe, about, mend, "it has changed since it was approved, sha256 %s, approved %s: %s", sum, approved[tool], says[tool])
+			d.say(levelUnknown, about, "", "not approved yet, sha256 %s", c.Now)
+		case c.Approved == "":
+			d.say(levelUnsafe, about, mend, "it is new since the tools of %s were approved, sha256 %s: %s", server, c.Now, says[c.Tool])
+		case c.Now == "":
+			d.say(levelWarning, about, mend, "it was approved, sha256 %s, and is not offered any more", c.Approved)
 		default:
-			d.say(levelFine, about, "", "as approved, sha256 %s", sum)
+			d.say(levelUnsafe, about, mend, "it has changed since it was approved, sha256 %s, approved %s: %s", c.Now, c.Approved, says[c.Tool])
 		}
 	}
-	for tool, sum := range sorted(approved) {
-		if now[tool] == "" {
-			d.say(levelWarning, "tool "+server+"/"+tool, mend, "it was approved, sha256 %s, and is not offered any more", sum)
-		}
-	}
-}
-
-// sorted are the tools and their sums, by name.
-func sorted(sums gateway.ToolSums) func(yield func(tool, sum string) bool) {
-	return func(yield func(tool, sum string) bool) {
-		for _, tool := range names(sums) {
-			if !yield(tool, sums[tool]) {
-				return
-			}
+	for _, tool := range names(now) {
+		if !changed[tool] {
+			d.say(levelFine, "tool "+server+"/"+tool, "", "as approved, sha256 %s", now[tool])
 		}
 	}
 }

@@ -2,11 +2,9 @@ package ledger_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,91 +37,6 @@ type part struct {
 	again bool // it has been done before, and is asked for once more
 }
 
-// move is what may happen next on a stage.
-type move struct {
-	who   byte              // 'A', 'B', …; 0: time passes
-	what  byte              // 's' a step, 'd' a death, 't' time
-	where agentgw.Partition // of a swap; "" otherwise
-	look  bool
-	about string
-}
-
-// apart reports whether it makes no difference which of two moves comes first: nobody could tell.
-func (m move) apart(o move) bool {
-	switch {
-	case m.who == o.who:
-		return false
-	case m.what == 'd' || o.what == 'd':
-		return true
-	case m.what == 't' || o.what == 't':
-		return m.where == "" && o.where == "" // whoever swaps reads the clock
-	case m.where == "" || o.where == "":
-		return m.where != o.where
-	}
-	return m.where != o.where || m.look && o.look
-}
-
-// schedule is one way through all choices, and leads to the next. Of orders that differ in moves only that are apart it visits one (sleep
-// sets: Godefroid, Partial-Order Methods for the Verification of Concurrent Systems, 1996).
-type schedule struct {
-	nodes []node
-	depth int
-}
-
-type node struct {
-	moves  []move
-	chosen int
-	asleep []move // what has been tried before in an order that is the same
-}
-
-func (n *node) sleeps(m move) bool {
-	return slices.ContainsFunc(n.asleep, func(o move) bool { return o.who == m.who && o.what == m.what })
-}
-
-// awake is the first move from i on that is not asleep; -1: there is none.
-func (n *node) awake(i int) int {
-	for ; i < len(n.moves); i++ {
-		if !n.sleeps(n.moves[i]) {
-			return i
-		}
-	}
-	return -1
-}
-
-// pick chooses one of the moves; -1: all that could come has been seen.
-func (s *schedule) pick(moves []move) int {
-	if s.depth == len(s.nodes) {
-		n := node{moves: moves}
-		if s.depth > 0 {
-			before := s.nodes[s.depth-1]
-			for _, m := range slices.Concat(before.asleep, before.moves[:before.chosen]) {
-				if m.apart(before.moves[before.chosen]) {
-					n.asleep = append(n.asleep, m)
-				}
-			}
-		}
-		if n.chosen = n.awake(0); n.chosen < 0 {
-			return -1
-		}
-		s.nodes = append(s.nodes, n)
-	}
-	s.depth++
-	return s.nodes[s.depth-1].chosen
-}
-
-// next is the following schedule, depth first; false: there is none.
-func (s *schedule) next() bool {
-	s.depth = 0
-	for i := len(s.nodes) - 1; i >= 0; i-- {
-		if c := s.nodes[i].awake(s.nodes[i].chosen + 1); c >= 0 {
-			s.nodes = s.nodes[:i+1]
-			s.nodes[i].chosen = c
-			return true
-		}
-	}
-	return false
-}
-
 // stage is one run of a scene.
 type stage struct {
 	scene
@@ -136,129 +49,6 @@ type stage struct {
 	happened map[agentgw.EffectID]int
 	meant    map[agentgw.EffectID]int
 	at       map[agentgw.Partition]int // locks and entities: the actors that are at them now
-}
-
-// actor is a coroutine that stops before each of its steps.
-type actor struct {
-	part
-	*stage
-	ledger.Store
-	name  byte
-	token *agentgw.Token
-	yield func(move) bool
-	goOn  func() (move, bool)
-	die   func()
-	next  move
-	alive bool
-}
-
-type death struct{}
-
-// step waits until the schedule lets the actor go on.
-func (a *actor) step(m move) {
-	m.who, m.what = a.name, 's'
-	if !a.yield(m) {
-		panic(death{})
-	}
-}
-
-// Swap implements ledger.Store: each swap is a step.
-func (a *actor) Swap(ctx context.Context, swaps ...ledger.Swap) (replies []ledger.Reply, _ error) {
-	for _, sw := range swaps {
-		a.step(move{where: sw.Partition, look: reads(sw), about: describe(sw)})
-		r, err := a.store.Swap(ctx, sw)
-		if err != nil {
-			return nil, err
-		}
-		replies = append(replies, r...)
-	}
-	return replies, nil
-}
-
-func reads(sw ledger.Swap) bool {
-	return !slices.ContainsFunc(sw.Changes, func(c ledger.Change) bool { return !c.Look })
-}
-
-func describe(sw ledger.Swap) string {
-	var b strings.Builder
-	for _, c := range sw.Changes {
-		switch {
-		case c.Look:
-			b.WriteString("look ")
-		case c.Value == nil:
-			b.WriteString("delete ")
-		default:
-			b.WriteString("write ")
-		}
-		fmt.Fprintf(&b, "%s/%.3s ", sw.Partition[:3], c.Name)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// play is the actor's part: claim, send, settle.
-func (a *actor) play(yield func(move) bool) {
-	a.yield = yield
-	defer func() {
-		if r := recover(); r != nil && r != (death{}) {
-			a.fail("%c panicked: %v", a.name, r)
-		}
-	}()
-	l := ledger.New(a)
-	f, err := l.Claim(context.Background(), a.ask())
-	if err != nil {
-		a.fail("%c could not claim: %v", a.name, err)
-		return
-	}
-	if f.Claim == nil {
-		a.note("%c is told %s", a.name, f.Verdict)
-		return
-	}
-	a.step(move{about: "send"})
-	a.send()
-	a.step(move{about: "answer"})
-	a.leave()
-	res := succeeded("{}")
-	if a.vain {
-		res = agentgw.Result{Outcome: agentgw.Failed, Answer: &agentgw.Answer{Status: 422}}
-	}
-	if _, err := l.Settle(context.Background(), f.Claim, res); err != nil && !errors.Is(err, ledger.ErrStale) {
-		a.fail("%c could not settle: %v", a.name, err)
-	}
-}
-
-// ask is the actor's call; where it is a repeat, with a token for it.
-func (a *actor) ask() ledger.Ask {
-	return ledger.Ask{Op: a.op, Call: &a.call, Judge: policy.Judge, Token: a.token}
-}
-
-// effects are what the call does to the world.
-func (p *part) effects() []agentgw.EffectID {
-	if len(p.op.Elements) == 0 {
-		return []agentgw.EffectID{p.op.ID}
-	}
-	var all []agentgw.EffectID
-	for i := range p.op.Elements {
-		all = append(all, p.op.Elements[i].ID)
-	}
-	return all
-}
-
-// send is the moment of truth: nobody else may be at the same thing, and it may not have happened.
-func (a *actor) send() {
-	for _, p := range []agentgw.Partition{a.op.Lock, a.op.Entity} {
-		if p == "" {
-			continue
-		}
-		if a.at[p]++; a.at[p] > 1 {
-			a.fail("two are at %s", p)
-		}
-	}
-	if a.vain {
-		return
-	}
-	for _, id := range a.effects() {
-		a.happen(id)
-	}
 }
 
 // happen counts an effect: it may happen as often as it is meant, and all together as often as the limit says.
@@ -277,15 +67,6 @@ func (s *stage) total() (n int) {
 		n += times
 	}
 	return n
-}
-
-// leave: the tool has answered.
-func (a *actor) leave() {
-	for _, p := range []agentgw.Partition{a.op.Lock, a.op.Entity} {
-		if p != "" {
-			a.at[p]--
-		}
-	}
 }
 
 func (s *stage) note(format string, args ...any) {
@@ -338,7 +119,7 @@ func perform(sc scene, order *schedule) (wrong string, trace []string) {
 		c := order.pick(moves)
 		if c < 0 {
 			s.end()
-			return "", nil
+			return s.wrong, s.trace
 		}
 		m := moves[c]
 		s.note("%c %s", max(m.who, '-'), m.about)

@@ -94,6 +94,8 @@ func (r *redelivery) move(was mark) {
 	if was.Is != isExecuted || err != nil {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if first, ok := r.moved[id.Partition]; !ok || was.Line < first {
 		r.moved[id.Partition] = was.Line
 	}
@@ -160,10 +162,10 @@ func (r *redelivery) one(ctx context.Context, l *bulkLine) error {
 	if err := r.done.write(was); err != nil {
 		return err
 	}
+	r.move(was)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.add(was)
-	r.move(was)
 	r.progress.step(r.report)
 	return nil
 }
@@ -177,8 +179,7 @@ func (r *redelivery) carry(ctx context.Context, l *bulkLine) (was mark, left boo
 	case d.Decision == "" || d.Decision == "unavailable":
 		return l.mark(isFailed, d), false
 	case d.Decision != "passed":
-		d, left = r.ask(ctx, l, r.mode(l, d), r.cmd.Tries)
-		return l.mark(categoryOf(d), d), left
+		return r.guarded(ctx, l, d)
 	case r.done.begun(l):
 		d.Detail = "No policy guards this call, and an earlier run was interrupted while it was under way. Look up whether it was done."
 		return l.mark(isDoubt, d), false
@@ -193,6 +194,21 @@ func (r *redelivery) carry(ctx context.Context, l *bulkLine) (was mark, left boo
 	if d.Decision == "" {
 		return l.mark(isDoubt, d), left
 	}
+	return l.mark(categoryOf(d), d), left
+}
+
+// guarded sends a call that a policy guards. That it was missing is written down before: a run that is killed under way leaves to the next
+// one a line that is done, and a history of its object that is not.
+func (r *redelivery) guarded(ctx context.Context, l *bulkLine, checked *decision) (was mark, left bool) {
+	switch {
+	case checked.Decision == "executed":
+		if err := r.done.write(l.mark(isBegun, nil)); err != nil {
+			return l.mark(isFailed, &decision{Detail: err.Error()}), false
+		}
+	case r.done.missed[l.number]:
+		r.move(l.mark(isExecuted, checked))
+	}
+	d, left := r.ask(ctx, l, r.mode(l, checked), r.cmd.Tries)
 	return l.mark(categoryOf(d), d), left
 }
 
@@ -234,7 +250,7 @@ func (r *redelivery) call(l *bulkLine, mode string) (d *decision, after time.Dur
 
 // Categories of the report.
 const (
-	isBegun    = "begun" // an unguarded call is under way
+	isBegun    = "begun" // the call was missing, and is under way
 	isAlready  = "done_already"
 	isExecuted = "executed"
 	isRefused  = "refused"

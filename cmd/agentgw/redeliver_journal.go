@@ -38,11 +38,12 @@ func sortMarks(all []mark) {
 // journal is FILE.done. A line of it is on the disk before the next step is taken, so that SIGKILL loses nothing; what is written at the
 // same time shares one fsync.
 type journal struct {
-	file  *os.File
-	known map[int]mark // of earlier runs, the last by line
-	queue chan entry
-	ended chan struct{}
-	err   error // after ended
+	file   *os.File
+	known  map[int]mark // of earlier runs, the last by line
+	missed map[int]bool // lines that an earlier run found missing
+	queue  chan entry
+	ended  chan struct{}
+	err    error // after ended
 }
 
 type entry struct {
@@ -62,7 +63,7 @@ func openJournal(name string, b *bulk) (*journal, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	j := &journal{file: f, known: map[int]mark{}, queue: make(chan entry, 64), ended: make(chan struct{})}
+	j := &journal{file: f, known: map[int]mark{}, missed: map[int]bool{}, queue: make(chan entry, 64), ended: make(chan struct{})}
 	if err := j.read(b); err != nil {
 		f.Close()
 		return nil, err
@@ -96,6 +97,9 @@ func (j *journal) read(b *bulk) error {
 				"begin anew: what was done is not done again", j.file.Name(), m.Line, j.file.Name())
 		}
 		j.known[m.Line] = m
+		if m.Is == isBegun {
+			j.missed[m.Line] = true
+		}
 	}
 	if err := j.file.Truncate(int64(whole)); err != nil {
 		return err
@@ -107,7 +111,7 @@ func (j *journal) read(b *bulk) error {
 // settled reports whether earlier runs settled a line.
 func (j *journal) settled(l *bulkLine) bool { return j.known[l.number].final() }
 
-// begun reports whether an earlier run ended while the unguarded call of a line was under way.
+// begun reports whether an earlier run ended while the call of a line was under way.
 func (j *journal) begun(l *bulkLine) bool { return j.known[l.number].Is == isBegun }
 
 // write returns when the mark is on the disk.

@@ -63,9 +63,14 @@ operations:
 // startBulk serves a gateway in front of a tool, and returns its address.
 func startBulk(t *testing.T, dir string, tool http.Handler) string {
 	t.Helper()
+	return startWith(t, dir, bulkConfig, bulkPolicy, tool)
+}
+
+func startWith(t *testing.T, dir, config, policy string, tool http.Handler) string {
+	t.Helper()
 	upstream := httptest.NewServer(tool)
 	t.Cleanup(upstream.Close)
-	for name, text := range map[string]string{"policy.yaml": bulkPolicy, "agentgw.yaml": fmt.Sprintf(bulkConfig, upstream.URL)} {
+	for name, text := range map[string]string{"policy.yaml": policy, "agentgw.yaml": fmt.Sprintf(config, upstream.URL)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Res
 		return Response{Decision: refusal}
 	}
 	if a := g.asked.take(p); a != nil {
-		return g.finish(ctx, p, a)
+		return g.finish(ctx, p, a, true)
 	}
 	if refusal := g.cameAgain(ctx, p); refusal != nil {
 		return Response{Decision: refusal}
@@ -235,7 +235,7 @@ func (g *Gateway) unavailable(p *plan, why string) *agentgw.Decision {
 // attempt sends a claimed call and settles it.
 func (g *Gateway) attempt(ctx context.Context, p *plan, found ledger.Finding) Response {
 	g.near.add(p.op)
-	return g.finish(ctx, p, &begun{found.Claim, g.keep(ctx, found.Claim)})
+	return g.finish(ctx, p, &begun{found.Claim, g.keep(ctx, found.Claim)}, false)
 }
 
 // begun is an attempt whose claim is held; stop ends the renewal of its lease.
@@ -244,17 +244,21 @@ type begun struct {
 	stop  func()
 }
 
-// finish sends what an attempt has to send now, and settles it unless the tool asks back.
-func (g *Gateway) finish(ctx context.Context, p *plan, a *begun) Response {
+// finish sends what an attempt has to send now, and settles it unless the tool asks back. goesOn: the tool has asked back before.
+func (g *Gateway) finish(ctx context.Context, p *plan, a *begun, goesOn bool) Response {
 	d := &agentgw.Decision{Verdict: agentgw.Executed, Operation: p.def.Name, Canonical: p.op.Fields, Effect: a.claim.Effect}
 	if p.op.Rule.Pattern == agentgw.Overwrite {
 		d.Verdict = agentgw.Passed
 	}
 	in, res := g.send(ctx, p, g.upstreamKey(p, a.claim.Effect))
-	if in != nil && in.Asks {
-		g.asked.put(g, p, a, in)
+	switch {
+	case in != nil && in.Asks:
+		g.asked.put(g, p, a, stateOf(in))
 		d.Answer = in.Answer
 		return Response{Decision: d, Rest: in.Rest}
+	case goesOn && res.NeverSent: // the tool has begun, and still waits: so does the claim
+		g.asked.put(g, p, a, p.link.state)
+		return respond(d, in, res)
 	}
 	a.stop()
 	kept := res

@@ -15,10 +15,12 @@ type askedBack struct {
 	held map[askKey]*asking
 }
 
-// askKey names one question: the effect, who may answer it, and the requestState that came with it. All must fit.
+// askKey names one question: the effect, who may answer it, for which arguments, and the requestState that came with it. All must fit:
+// what was claimed, and perhaps approved, were these arguments.
 type askKey struct {
 	effect            agentgw.EffectID
 	tenant, principal string
+	arguments         agentgw.Digest
 	state             string
 }
 
@@ -27,10 +29,14 @@ type asking struct {
 	cancel func() // of the timer that gives it up
 }
 
+// stateOf is the requestState with which a tool asks back; as a value, for clients write the same text with other escapes.
+func stateOf(in *Incoming) (state string) {
+	json.Unmarshal(memberOf(in.Answer.Body, "requestState"), &state)
+	return state
+}
+
 // put keeps an attempt until its continuation, or for as long as the attempt may take: then its lease runs out.
-func (b *askedBack) put(g *Gateway, p *plan, a *begun, in *Incoming) {
-	var state string
-	json.Unmarshal(memberOf(in.Answer.Body, "requestState"), &state) // as a value: clients write the same text with other escapes
+func (b *askedBack) put(g *Gateway, p *plan, a *begun, state string) {
 	key := keyOf(p, state)
 	held := &asking{begun: a}
 	b.mu.Lock()
@@ -56,7 +62,7 @@ func (b *askedBack) drop(key askKey, held *asking) {
 
 // take gives out the attempt that a call continues, once. nil where the call continues none.
 func (b *askedBack) take(p *plan) *begun {
-	if p.op == nil || p.link == nil || !p.link.continues {
+	if p.op == nil || p.link == nil || !p.link.continues || p.call.Mode == agentgw.Check {
 		return nil
 	}
 	b.mu.Lock()
@@ -72,5 +78,5 @@ func (b *askedBack) take(p *plan) *begun {
 }
 
 func keyOf(p *plan, state string) askKey {
-	return askKey{p.op.ID, p.call.Tenant, p.call.Principal, state}
+	return askKey{p.op.ID, p.call.Tenant, p.call.Principal, p.op.ArgDigest, state}
 }

@@ -387,6 +387,69 @@ func TestMCPContinuation(t *testing.T) {
 	}
 }
 
+// TestMCPContinuationOfOther: a requestState goes on with the call that it was given for, not with one that has the same key and says
+// something else: that was neither claimed nor approved. In mode check nothing goes on.
+func TestMCPContinuationOfOther(t *testing.T) {
+	var sends atomic.Int32
+	up := scripted(t, func(method string, params json.RawMessage) string {
+		if method == "tools/list" {
+			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`
+		}
+		if sends.Add(1); strings.Contains(string(params), `"requestState":"s1"`) {
+			return `{"resultType":"complete","content":[{"type":"text","text":"booked"}]}`
+		}
+		return `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}`
+	})
+	w := newMCPWorld(t, mcpSetup{policy: "version: 1\noperations: {book: {tools: [book], key: {room: id}, must_match: {price: int}}}\n", more: map[string]*gateway.Upstream{"other": up}})
+	const more = `,"inputResponses":{"q":{"action":"accept"}},"requestState":"s1"`
+	w.post(t, "/mcp/other", callBody(1, "book", `{"room":7,"price":1}`, ""), nil)
+	for _, c := range []struct{ args, mode, want string }{
+		{`{"room":7,"price":1000}`, "execute", "conflict"},
+		{`{"room":7,"price":1}`, "check", "in_flight"},
+		{`{"price":1,"room":7}`, "execute", "executed"},
+	} {
+		got := w.post(t, "/mcp/other", callBody(2, "book", c.args, more), map[string]string{"Agentgw-Mode": c.mode})
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %s, want %s", c.mode, c.args, got, c.want)
+		}
+	}
+	if n := sends.Load(); n != 2 {
+		t.Errorf("%d sends, want 2", n)
+	}
+}
+
+// TestMCPContinuationNeverSent: a tool that asked back has begun. Where what it asked for did not reach it the claim goes on waiting.
+func TestMCPContinuationNeverSent(t *testing.T) {
+	var sends atomic.Int32
+	up := scripted(t, func(method string, params json.RawMessage) string {
+		if method == "tools/list" {
+			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`
+		}
+		if sends.Add(1); strings.Contains(string(params), `"requestState":"s1"`) {
+			return `{"resultType":"complete","content":[{"type":"text","text":"booked"}]}`
+		}
+		return `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}`
+	})
+	w := newMCPWorld(t, mcpSetup{policy: "version: 1\noperations: {book: {tools: [book], key: {room: id}}}\n", more: map[string]*gateway.Upstream{"other": up}})
+	const more = `,"inputResponses":{"q":{"action":"accept"}},"requestState":"s1"`
+	send := func(more string) string { return w.post(t, "/mcp/other", callBody(1, "book", `{"room":7}`, more), nil) }
+	send("")
+	there := *up.MCP.URL
+	up.MCP.URL.Host = "127.0.0.1:1"
+	if got := send(more); decided(got) != "executed" || !strings.Contains(got, "nothing was sent") {
+		t.Errorf("away: %s", got)
+	}
+	*up.MCP.URL = there
+	for _, c := range []struct{ more, want string }{{"", "in_flight"}, {more, "executed"}, {more, "replayed"}} {
+		if got := send(c.more); decided(got) != c.want {
+			t.Errorf("%s: %s, want %s", c.more, got, c.want)
+		}
+	}
+	if n := sends.Load(); n != 2 {
+		t.Errorf("%d sends, want 2", n)
+	}
+}
+
 // TestMCPDoubt: an answer that is lost on the way is a doubt, and the model is told so.
 func TestMCPDoubt(t *testing.T) {
 	var sends atomic.Int32

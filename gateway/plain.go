@@ -194,7 +194,7 @@ func (c *plainConn) exchange(to *target) (*http.Response, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			err = errors.New("the connection was closed before an answer came")
 		}
-		if err != nil || res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
+		if err != nil || res.StatusCode < 100 || res.StatusCode >= 200 || res.StatusCode == http.StatusSwitchingProtocols {
 			c.room = math.MaxInt64
 			return res, err
 		}

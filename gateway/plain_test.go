@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -97,16 +98,22 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// What is no answer is a doubt, as is an answer that is cut off while it is read.
-func TestNoAnswer(t *testing.T) {
+// What is no answer is a doubt, as is an answer that is cut off while it is read. The body of what has a number that is no status is not
+// taken for the answer.
+func TestNoAnswer(t *testing.T) { bothWays(t, testNoAnswer) }
+
+func testNoAnswer(t *testing.T, sender senderFunc) {
+	const inner = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 	url, _ := scripted(t, map[string]string{
+		"/099":     fmt.Sprintf("HTTP/1.1 099 Odd\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner),
+		"/+20":     fmt.Sprintf("HTTP/1.1 +20 Odd\r\nContent-Length: %d\r\n\r\n%s", len(inner), inner),
 		"/junk":    "SSH-2.0-OpenSSH_9.6\r\n",
 		"/long":    "HTTP/1.1 200 OK\r\nX-Long: " + strings.Repeat("x", 2<<20) + "\r\n\r\n",
 		"/hints":   strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </"+strings.Repeat("x", 1000)+">\r\n\r\n", 1200),
 		"/waiting": "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nok",
 	})
-	h := senderTo(t, url, "")
-	for _, path := range []string{"/junk", "/long", "/hints", "/waiting"} {
+	h := sender(t, url, "")
+	for _, path := range []string{"/099", "/+20", "/junk", "/long", "/hints", "/waiting"} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := h.Send(ctx, proxied("POST", path, "x"))
 		cancel()

@@ -90,9 +90,15 @@ func (h *HTTP) try(ctx context.Context, to *target, maxBytes int64) (*Incoming, 
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode == http.StatusSwitchingProtocols {
+	switch {
+	case res.StatusCode == http.StatusSwitchingProtocols:
+		err = errors.New("the upstream changed protocols unasked")
+	case res.StatusCode < 100:
+		err = fmt.Errorf("the upstream answered with %q, which is no status", res.Status)
+	}
+	if err != nil {
 		res.Body.Close()
-		return nil, &SendError{Sent: true, Err: errors.New("the upstream changed protocols unasked")}
+		return nil, &SendError{Sent: true, Err: err}
 	}
 	in, err := incoming(res, maxBytes)
 	if err != nil {

@@ -17,7 +17,7 @@ func (s *Spec) Uses(name string) bool {
 			}
 			for _, paths := range [][]Path{f.Args(), f.Siblings()} {
 				for _, p := range paths {
-					if p.text == name || p.first() == name {
+					if p.text == name || p.first() == name || p.whole() {
 						return true
 					}
 				}
@@ -26,6 +26,9 @@ func (s *Spec) Uses(name string) bool {
 	}
 	return s.MatchAll
 }
+
+// whole reports whether the path leads to all arguments, as that of the members that a schema does not name does.
+func (p Path) whole() bool { return p.tokens != nil && len(p.tokens) == 0 }
 
 // first is the member at which the path begins.
 func (p Path) first() string {

@@ -68,7 +68,7 @@ func scopeOf(rule *agentgw.Rule, call *agentgw.Call) (string, error) {
 	case rule.Scope == agentgw.ScopePrincipal:
 		return "p:" + call.Principal, nil
 	case rule.Scope == agentgw.ScopeTask && call.Context.Task == "":
-		return "", &Error{Reason: "the call names no task, and the operation is kept apart by task", Remedy: "send context.task (Agentgw-Task)", Err: ErrMissing}
+		return "", &Error{Reason: "the call names no task, and the operation is kept apart by task", Remedy: "send context.task, at the proxy the header Agentgw-Task, over MCP that header or _meta[\"agentgw/task\"]", Err: ErrMissing}
 	case rule.Scope == agentgw.ScopeTask:
 		return "t:" + call.Context.Task, nil
 	}

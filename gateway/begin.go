@@ -63,7 +63,7 @@ func (g *Gateway) Complete(ctx context.Context, tenant string, id agentgw.Effect
 	}
 	e, err := g.Ledger.SettleFence(context.WithoutCancel(ctx), id, fence, res)
 	if errors.Is(err, ledger.ErrStale) {
-		g.raise(e, "it was completed too late, or otherwise than before")
+		g.raise(e, "its outcome was told too late, otherwise than before, or with a fence that is not its latest attempt's")
 	}
 	return e, err
 }

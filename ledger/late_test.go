@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,5 +126,32 @@ func TestOperatorsWordStands(t *testing.T) {
 		if err != nil || string(e.State) != string(word) || len(e.Evidence) != 1 || e.Answer != nil {
 			t.Errorf("after the late %s: %+v, %v", word, e, err)
 		}
+	}
+}
+
+// Evidence says what is true of it: a fence that is not the running attempt's is not called late.
+func TestEvidenceWords(t *testing.T) {
+	l, _, _ := open(t)
+	attempt := claim(t, l)
+	e := attempt.Effect
+	said := func(fence uint64, word agentgw.Outcome) string {
+		t.Helper()
+		if _, err := l.SettleFence(t.Context(), e.ID, fence, agentgw.Result{Outcome: word}); !errors.Is(err, ledger.ErrStale) {
+			t.Fatalf("%v, and not stale", err)
+		}
+		now, err := l.Get(t.Context(), e.ID)
+		if err != nil || len(now.Evidence) == 0 {
+			t.Fatalf("%v, %v", now, err)
+		}
+		return now.Evidence[len(now.Evidence)-1]
+	}
+	if text := said(e.Fence+7, agentgw.Succeeded); !strings.HasSuffix(text, "ended as succeeded, but that is not the latest attempt's fence: it does not count") {
+		t.Error(text)
+	}
+	if _, err := l.Settle(t.Context(), attempt, succeeded("1")); err != nil {
+		t.Fatal(err)
+	}
+	if text := said(e.Fence, agentgw.Failed); !strings.HasSuffix(text, "ended as failed, after this attempt was settled: it does not count") {
+		t.Error(text)
 	}
 }

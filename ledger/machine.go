@@ -239,7 +239,7 @@ func lapseNext(e agentgw.Effect, claim uint64) (agentgw.Effect, bool) {
 	return next, true
 }
 
-// withEvidence notes what a writer said that came too late to count.
+// withEvidence notes what a writer said that does not count.
 func withEvidence(e agentgw.Effect, text string) agentgw.Effect {
 	if len(e.Evidence) < maxEvidence {
 		e.Evidence = append(append([]string(nil), e.Evidence...), text)

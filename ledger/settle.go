@@ -194,7 +194,7 @@ func (l *Ledger) byFence(ctx context.Context, id agentgw.EffectID, fence uint64)
 	return e, nil
 }
 
-// noteLate keeps as evidence what a writer said too late to count. A claim that has since been made must not gain or lose by it: a lapse
+// noteLate keeps as evidence what a writer said that does not count: it came too late, or with a fence that is not the claim's. A claim that has since been made must not gain or lose by it: a lapse
 // is written first, for every write starts the lease again, and nothing is written that would not be kept.
 func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, res agentgw.Result) (*agentgw.Effect, error) {
 	if e.Lapsed(e.Now) {
@@ -207,8 +207,7 @@ func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, 
 	if e.State == agentgw.StateClaimed || len(e.Evidence) >= maxEvidence {
 		return e, ErrStale
 	}
-	next := withEvidence(*e, fmt.Sprintf("the attempt with fence %d ended as %s at %s, too late to count: %s",
-		fence, res.Outcome, e.Now.UTC().Format(time.RFC3339), res.Why))
+	next := withEvidence(*e, lateWords(e, fence, res))
 	if e.Apart {
 		next.Answer = nil
 	}
@@ -217,6 +216,20 @@ func (l *Ledger) noteLate(ctx context.Context, e *agentgw.Effect, fence uint64, 
 		e = now
 	}
 	return e, errors.Join(ErrStale, err)
+}
+
+// lateWords say what was told, and why it does not count. The fence may be an earlier attempt's or nobody's: who told it is not known.
+func lateWords(e *agentgw.Effect, fence uint64, res agentgw.Result) string {
+	why := "after this attempt was settled"
+	if fence != e.Fence {
+		why = "but that is not the latest attempt's fence"
+	}
+	words := fmt.Sprintf("told at %s with fence %d that it ended as %s, %s: it does not count",
+		e.Now.UTC().Format(time.RFC3339), fence, res.Outcome, why)
+	if res.Why != "" {
+		words += " (" + res.Why + ")"
+	}
+	return words
 }
 
 // settleFound settles a claim of which only the effect is in hand: what it held is read first.

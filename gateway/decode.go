@@ -95,10 +95,7 @@ func decodeSettle(b []byte, members ...string) (settle, error) {
 		case "version":
 			s.version, err = whole(m, "/version", "send the version of the effect that you looked at")
 		case "outcome":
-			s.outcome = agentgw.Outcome(m.Text)
-			if m.Kind != canonicalize.String || s.outcome != agentgw.Succeeded && s.outcome != agentgw.Failed && s.outcome != agentgw.Indeterminate {
-				err = unreadable("/outcome", "is "+m.Raw(), `send "succeeded" or "failed"`)
-			}
+			s.outcome, err = outcomeOf(m, slices.Contains(members, "fence"))
 		case "reason":
 			err = texts(v, "", map[string]*string{"reason": &s.reason})
 		case "result":
@@ -111,6 +108,18 @@ func decodeSettle(b []byte, members ...string) (settle, error) {
 		}
 	}
 	return s, nil
+}
+
+// outcomeOf reads how something ended. Who did it (own) may not know; an operator's word settles a doubt, and cannot be one.
+func outcomeOf(v canonicalize.Value, own bool) (agentgw.Outcome, error) {
+	known, remedy := []agentgw.Outcome{agentgw.Succeeded, agentgw.Failed}, `send "succeeded" or "failed"`
+	if own {
+		known, remedy = append(known, agentgw.Indeterminate), `send "succeeded", "failed" or, where nobody knows, "indeterminate"`
+	}
+	if o := agentgw.Outcome(v.Text); v.Kind == canonicalize.String && slices.Contains(known, o) {
+		return o, nil
+	}
+	return "", unreadable("/outcome", "is "+v.Raw(), remedy)
 }
 
 // answerOf reads an answer in the form in which the doors write one.

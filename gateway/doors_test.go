@@ -396,7 +396,7 @@ func TestBeginAndComplete(t *testing.T) {
 		{`{"outcome": "succeeded"}`, "/fence: is absent"},
 		{`{"fence": 9}`, "/outcome: is null"},
 		{`{"fence": 9.0, "outcome": "failed"}`, "/fence: is 9.0"},
-		{`{"fence": 9, "outcome": "done"}`, `/outcome: is "done"`},
+		{`{"fence": 9, "outcome": "done"}`, `/outcome: is "done"; send "succeeded", "failed" or, where nobody knows, "indeterminate"`},
 		{`{"fence": 9, "outcome": "failed", "result": {"stauts": 1}}`, "did you mean status?"},
 		{`{"fence": 9, "outcome": "failed", "result": {"status": 99}}`, "/result/status: is 99"},
 		{`{"fence": 9, "outcome": "failed", "result": {"headers": {"A": "b\r\nC: d"}}}`, "is no header"},

@@ -250,7 +250,8 @@ func TestDoubtAndOperators(t *testing.T) {
 		detail     string
 	}{
 		{"/v1/effects/" + id + "/resolve", `{"outcome": "succeeded", "reason": "found in the bank's list"}`, 400, "/version: is absent"},
-		{"/v1/effects/" + id + "/resolve", `{"outcome": "maybe", "version": 1}`, 400, `/outcome: is "maybe"`},
+		{"/v1/effects/" + id + "/resolve", `{"outcome": "maybe", "version": 1}`, 400, `/outcome: is "maybe"; send "succeeded" or "failed"`},
+		{"/v1/effects/" + id + "/resolve", `{"outcome": "indeterminate", "version": 1}`, 400, `/outcome: is "indeterminate"; send "succeeded" or "failed"`},
 		{"/v1/effects/" + id + "/resolve", `{"outcome": "succeeded", "version": 1, "reson": ""}`, 400, "did you mean reason?"},
 		{"/v1/effects/" + id + "/resolve", `{"outcome": "succeeded", "version": 1}`, 409, `"reason":"stale"`},
 		{"/v1/effects/" + id + "/void", `{"version": ` + version + `}`, 409, `"reason":"state"`},

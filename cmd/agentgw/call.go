@@ -76,7 +76,7 @@ func (c *callCmd) Run(a *app) error {
 		return err
 	}
 	if r.status != http.StatusOK {
-		return &checkFailed{}
+		return &checkFailed{r.hint}
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ type client struct {
 	key  string
 	http http.RoundTripper
 	end  func() error
+
+	door  string  // "listen" or "admin": which of a gateway's addresses this should be; "" where nobody chose it
+	known binding // of the agents' door: whose calls these are
 }
 
 // through is a client of a running gateway.
@@ -47,6 +50,7 @@ type reply struct {
 	status int
 	body   []byte
 	header http.Header
+	hint   string // what to do about a refusal that is about the way here, not about the call
 }
 
 // do sends one request; v is its JSON body, nil for none.
@@ -76,7 +80,21 @@ func (c *client) do(ctx context.Context, method, path string, v any) (*reply, er
 	if err != nil {
 		return nil, fmt.Errorf("the gateway's answer broke off: %w", err)
 	}
-	return &reply{res.StatusCode, text, res.Header}, nil
+	return &reply{res.StatusCode, text, res.Header, c.hint(res.StatusCode, text)}, nil
+}
+
+// hint is what to do where the secret is missing or wrong, or the other door was asked; "" otherwise.
+func (c *client) hint(status int, text []byte) string {
+	nothing := (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && bytes.Contains(text, []byte("There is nothing under"))
+	switch {
+	case status == http.StatusUnauthorized:
+		return "say the secret with --key, or set AGENTGW_KEY"
+	case nothing && c.door == "listen":
+		return "is this the operators' port? agents call the address of listen: in the configuration (127.0.0.1:8080 by default), not that of admin:"
+	case nothing && c.door == "admin":
+		return "is this the agents' port? operators ask at the address of admin: in the configuration (127.0.0.1:8081 by default), not at that of listen:"
+	}
+	return ""
 }
 
 // ask sends one request and reads its answer into v; the text of the answer is returned, too. A refusal is an error.
@@ -94,10 +112,14 @@ func (c *client) ask(ctx context.Context, method, path string, body, v any) ([]b
 // problem is the error of a refusal.
 func (r *reply) problem() error {
 	var said struct{ Title, Detail string }
-	if json.Unmarshal(r.body, &said) != nil || said.Title+said.Detail == "" {
-		return fmt.Errorf("the gateway answered with status %d", r.status)
+	text := fmt.Sprintf("the gateway answered with status %d", r.status)
+	if json.Unmarshal(r.body, &said) == nil && said.Title+said.Detail != "" {
+		text = strings.TrimSpace(said.Title + ": " + said.Detail)
 	}
-	return errors.New(strings.TrimSpace(said.Title + ": " + said.Detail))
+	if r.hint != "" {
+		text += "\n" + r.hint
+	}
+	return errors.New(text)
 }
 
 // running reports whether something listens at an address.
@@ -140,12 +162,25 @@ func (a *app) key(flag string, otherwise gateway.Principals) (string, error) {
 // toAgents is the agents' door of a gateway: the one at a URL, else the one that a configuration tells of where it runs, else that gateway
 // made here for one call.
 func (a *app) toAgents(at, config, key string) (*client, error) {
+	door, err := a.agentsDoor(at, config, key)
+	if err != nil {
+		return nil, err
+	}
+	door.door = "listen"
+	return door, nil
+}
+
+func (a *app) agentsDoor(at, config, key string) (*client, error) {
 	if at != "" {
 		secret, err := a.key(key, nil)
 		if err != nil {
 			return nil, err
 		}
-		return through(at, secret)
+		door, err := through(at, secret)
+		if err == nil {
+			door.known = boundTo(door.base, secret, nil)
+		}
+		return door, err
 	}
 	c, err := loadConfig(config, a.env)
 	if err != nil {
@@ -155,8 +190,13 @@ func (a *app) toAgents(at, config, key string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	known := boundTo("http://"+c.listen, secret, c.principals)
 	if running(c.listen) {
-		return through("http://"+c.listen, secret)
+		door, err := through(known.To, secret)
+		if err == nil {
+			door.known = known
+		}
+		return door, err
 	}
 	in, err := c.open(a.stderr, slog.New(slog.NewTextHandler(a.stderr, nil)))
 	if err != nil {
@@ -169,7 +209,9 @@ func (a *app) toAgents(at, config, key string) (*client, error) {
 		in.close()
 		return nil, err
 	}
-	return within(in.agents(), secret, in.close), nil
+	door := within(in.agents(), secret, in.close)
+	door.known = known
+	return door, nil
 }
 
 // toOperators is the operators' door: of a running gateway at a URL, over a ledger, or of the gateway that a configuration tells of.
@@ -180,7 +222,11 @@ func (a *app) toOperators(at, ledgerAt, config, key string) (*client, error) {
 		if err != nil {
 			return nil, err
 		}
-		return through(at, secret)
+		door, err := through(at, secret)
+		if err == nil {
+			door.door = "admin"
+		}
+		return door, err
 	case ledgerAt != "":
 		u, err := a.fromEnv(ledgerAt)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,15 +106,27 @@ func (c *effectsListCmd) Run(a *app) error {
 		fmt.Fprintln(a.stdout, "There are no such effects.")
 		return nil
 	}
-	rows := [][]string{{"STATE", "OPERATION", "FIELDS", "UPDATED", "BY", "ID"}}
-	for _, e := range page.Effects {
-		rows = append(rows, []string{e.State, e.Operation, shorten(e.fields(), 48), ago(e.Updated), e.who(), e.ID})
-	}
-	a.table(rows)
+	a.table(effectRows(page.Effects))
 	if page.Cursor != "" {
 		fmt.Fprintf(a.stdout, "There are more: --cursor %s\n", page.Cursor)
 	}
 	return nil
+}
+
+// effectRows are effects for people. Their tenant is said where there is more than one.
+func effectRows(all []effect) [][]string {
+	rows := [][]string{{"STATE", "OPERATION", "FIELDS", "UPDATED", "BY", "ID"}}
+	for _, e := range all {
+		rows = append(rows, []string{e.State, e.Operation, shorten(e.fields(), 48), ago(e.Updated), e.who(), e.ID})
+	}
+	if !slices.ContainsFunc(all, func(e effect) bool { return e.Tenant != all[0].Tenant }) {
+		return rows
+	}
+	rows[0] = append([]string{"TENANT"}, rows[0]...)
+	for i, e := range all {
+		rows[i+1] = append([]string{e.Tenant}, rows[i+1]...)
+	}
+	return rows
 }
 
 func (e *effect) fields() string {

@@ -72,6 +72,10 @@ func (m *mcpCmd) config(a *app, log *slog.Logger) (c *config, path string, err e
 	switch {
 	case len(command) > 0 && m.Config != "":
 		return nil, "", usagef("give either --config or a command after --; a server that is a command stands in the configuration as {mcp: [command, argument, …]}")
+	case len(command) > 0 && m.Upstream != "":
+		return nil, "", usagef("--upstream %s names a server of a configuration, and a command after -- has none: leave one of the two out", m.Upstream)
+	case len(command) == 0 && m.Ledger != "":
+		return nil, "", usagef("--ledger is for a command after --; a configuration names its own ledger")
 	case len(command) > 0:
 		c, err = m.configOf(command, a)
 		return c, "/mcp/server", err

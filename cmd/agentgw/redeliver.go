@@ -30,7 +30,7 @@ type redeliverCmd struct {
 func (redeliverCmd) Help() string {
 	return `Sends a bulk of calls again, after an incident or from a queue: what was done is not done again, what is missing is done. FILE.done
 beside the file keeps what is settled; after an interruption the same command goes on where it was. Remove FILE.done to begin anew: that
-repeats nothing either. Calls of one object that depend on each other need --at 1: from the first of them that is missing on they are done as they
+repeats nothing that a policy guards. It is of one principal at one gateway, and refused for another. Calls of one object that depend on each other need --at 1: from the first of them that is missing on they are done as they
 stand in the file.
 
 The exit code is 0 where every line is done, 1 where one is refused, in doubt or failed, 2 where one cannot be read; then nothing was sent.`
@@ -48,15 +48,24 @@ func (c *redeliverCmd) Run(a *app) error {
 	if len(bulk.unreadable) > 0 && !c.SkipUnreadable {
 		return usagef("%w\nnothing was sent; correct the file, or leave such lines out with --skip-unreadable", errors.Join(bulk.unreadable...))
 	}
+	if bulk.lines == 0 && len(bulk.unreadable) == 0 {
+		return usagef("%s is empty: there is nothing to send", c.File)
+	}
 	door, err := a.toAgents(c.URL, c.Config, c.Key)
 	if err != nil {
 		return err
 	}
 	defer door.end()
+	if err := door.admitted(a.ctx); err != nil {
+		return err
+	}
 	door.wide(c.At)
-	done, err := openJournal(c.File+".done", bulk)
+	done, err := openJournal(c.File+".done", bulk, door.known)
 	if err != nil {
 		return err
+	}
+	if !done.bound && len(done.known) > 0 {
+		fmt.Fprintf(a.stderr, "agentgw: %s.done is of an earlier version and does not say whose it is; it is taken as this principal's at this gateway\n", c.File)
 	}
 	r := &redelivery{cmd: c, door: door, done: done, report: newRedeliverReport(bulk, done), progress: a.newProgress(bulk.lines), moved: map[agentgw.Partition]int{}}
 	for _, was := range done.known {
@@ -65,6 +74,15 @@ func (c *redeliverCmd) Run(a *app) error {
 	err = errors.Join(r.all(a.ctx), done.close())
 	r.progress.end()
 	return errors.Join(err, a.showRedelivered(c.File, r.report))
+}
+
+// admitted fails where no call can get through: the secret is wrong, or this is another door. A call without a body tells, and does nothing.
+func (c *client) admitted(ctx context.Context) error {
+	answer, err := c.do(ctx, http.MethodPost, "/v1/calls", nil)
+	if err != nil || answer.hint == "" {
+		return nil // what else is wrong is said of each line
+	}
+	return usage(answer.problem())
 }
 
 // wide lets so many calls at a time keep their connections.

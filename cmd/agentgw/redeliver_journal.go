@@ -41,6 +41,7 @@ type journal struct {
 	file   *os.File
 	known  map[int]mark // of earlier runs, the last by line
 	missed map[int]bool // lines that an earlier run found missing
+	bound  bool         // an earlier run said whose it is
 	queue  chan entry
 	ended  chan struct{}
 	err    error // after ended
@@ -54,8 +55,9 @@ type entry struct {
 // errInUse: another process has the journal. The lock ends with its process, however that ends.
 var errInUse = errors.New("in use")
 
-// openJournal reads what earlier runs left. It refuses where the file is no longer the one that they sent.
-func openJournal(name string, b *bulk) (*journal, error) {
+// openJournal reads what earlier runs left, and writes down whose it is where none of them did. It refuses where the file is no longer the
+// one that they sent, or they sent it as somebody else.
+func openJournal(name string, b *bulk, whose binding) (*journal, error) {
 	f, err := openAlone(name)
 	if errors.Is(err, errInUse) {
 		return nil, usagef("another agentgw redeliver of this file is running: it holds %s; wait until it ends, or stop it: the same command then goes on with what is left", name)
@@ -64,7 +66,11 @@ func openJournal(name string, b *bulk) (*journal, error) {
 		return nil, usage(err)
 	}
 	j := &journal{file: f, known: map[int]mark{}, missed: map[int]bool{}, queue: make(chan entry, 64), ended: make(chan struct{})}
-	if err := j.read(b); err != nil {
+	err = j.read(b, whose)
+	if err == nil && !j.bound {
+		err = j.append(whose)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -81,13 +87,20 @@ func openJournal(name string, b *bulk) (*journal, error) {
 }
 
 // read takes in all whole lines, and cuts off the one that a crash may have torn.
-func (j *journal) read(b *bulk) error {
+func (j *journal) read(b *bulk, whose binding) error {
 	text, err := io.ReadAll(j.file)
 	if err != nil {
 		return usage(err)
 	}
 	whole := bytes.LastIndexByte(text, '\n') + 1
 	for line := range bytes.Lines(text[:whole]) {
+		if was, ok := readBinding(line); ok {
+			if other := was.otherThan(whose); other != "" {
+				return usagef("%s is of %s: what is done there is not done here. Run it as before, or send a copy of the file under another name", j.file.Name(), other)
+			}
+			j.bound = true
+			continue
+		}
 		var m mark
 		if err := json.Unmarshal(line, &m); err != nil || m.Line < 1 {
 			return usagef("%s holds a line that is not its own: %s; move the file away to begin anew", j.file.Name(), bytes.TrimSpace(line))
@@ -136,7 +149,7 @@ func (j *journal) run() {
 			}
 		}
 		if j.err == nil { // after a failed write the end of the file is not known
-			j.err = j.append(batch)
+			j.err = j.append(marksOf(batch)...)
 		}
 		for _, e := range batch {
 			e.written <- j.err
@@ -144,11 +157,19 @@ func (j *journal) run() {
 	}
 }
 
-func (j *journal) append(batch []entry) error {
+func marksOf(batch []entry) (lines []any) {
+	for _, e := range batch {
+		lines = append(lines, e.mark)
+	}
+	return lines
+}
+
+// append returns when the lines are on the disk.
+func (j *journal) append(lines ...any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	for _, e := range batch {
-		if err := enc.Encode(e.mark); err != nil {
+	for _, line := range lines {
+		if err := enc.Encode(line); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"agentgw/gateway"
 )
 
 // bulkTool counts what happened by reference. It takes a moment, and refuses a reference that begins with "no" once.
@@ -227,7 +229,8 @@ func TestRedeliverInterrupted(t *testing.T) {
 func TestRedeliverJournal(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "bulk.jsonl.done")
 	b := &bulk{lines: 2, digests: map[int]string{1: "aa", 2: "bb"}}
-	j, err := openJournal(name, b)
+	whose := boundTo("http://127.0.0.1:8080", "s", gateway.Principals{{Name: "agent", Secret: "s", Tenant: "acme"}})
+	j, err := openJournal(name, b, whose)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +251,7 @@ func TestRedeliverJournal(t *testing.T) {
 		}
 	}
 	add(`{"line":2,"digest":"bb","is":"exe`)
-	if j, err = openJournal(name, b); err != nil {
+	if j, err = openJournal(name, b, whose); err != nil {
 		t.Fatal(err)
 	}
 	if !j.settled(&bulkLine{number: 1}) || j.settled(&bulkLine{number: 2}) {
@@ -258,17 +261,27 @@ func TestRedeliverJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.close()
-	if j, err = openJournal(name, b); err != nil || !j.settled(&bulkLine{number: 2}) {
+	if j, err = openJournal(name, b, whose); err != nil || !j.settled(&bulkLine{number: 2}) {
 		t.Errorf("%v %+v", err, j)
 	}
 	j.close()
+	for _, other := range []binding{
+		boundTo("http://127.0.0.1:9090", "s", nil),
+		boundTo(whose.To, "t", nil),
+		boundTo(whose.To, "s", gateway.Principals{{Name: "other", Secret: "s", Tenant: "acme"}}),
+		boundTo(whose.To, "s", gateway.Principals{{Name: "agent", Secret: "s", Tenant: "default"}}),
+	} {
+		if _, err := openJournal(name, b, other); err == nil || !strings.Contains(err.Error(), "what is done there is not done here") {
+			t.Errorf("the journal of %+v as %+v: %v", whose, other, err)
+		}
+	}
 	b.digests[2] = "cc"
-	if _, err := openJournal(name, b); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := openJournal(name, b, whose); err == nil || !strings.Contains(err.Error(), "line 2") {
 		t.Errorf("a changed line: %v", err)
 	}
 	b.digests[2] = "bb"
 	add("something else\n")
-	if _, err := openJournal(name, b); err == nil || !strings.Contains(err.Error(), "not its own") {
+	if _, err := openJournal(name, b, whose); err == nil || !strings.Contains(err.Error(), "not its own") {
 		t.Errorf("a foreign line: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (a *app) serve(c *config, store ledger.Store, grace time.Duration) error {
 		debug.SetGCPercent(400) // a gateway's heap is small and its garbage short-lived: a few more megabytes save a tenth of its CPU
 	}
 	log := slog.New(slog.NewTextHandler(a.stderr, nil))
-	in, err := c.openOver(store, a.stdout, log)
+	in, err := c.openOver(&healthLog{Store: store, log: log}, a.stdout, log)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (a *app) announce(in *instance, log *slog.Logger, agents, operators net.Add
 	if len(guarded) == 0 {
 		log.Warn("no policy guards any call", "unmatched", c.unmatched)
 	}
-	who := fmt.Sprintf("%d principals", len(c.principals))
+	who := count(len(c.principals), "principal")
 	if len(c.principals) == 0 {
 		who = "anyone on this machine"
 	}

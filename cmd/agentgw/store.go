@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"agentgw/ledger"
 	"agentgw/ledger/filestore"
@@ -47,6 +50,26 @@ func openStore(u string, redis redisstore.Options) (ledger.Store, error) {
 		return memstore.New(memstore.Options{}), nil
 	}
 	return redisstore.Open(u, redis)
+}
+
+// healthLog is a store that tells people when it stops being one to rely on, and when it is one again. Its health is asked every few seconds.
+type healthLog struct {
+	ledger.Store
+	log *slog.Logger
+	bad atomic.Bool
+}
+
+// Health implements ledger.Store.
+func (s *healthLog) Health(ctx context.Context) error {
+	err := s.Store.Health(ctx)
+	switch {
+	case ctx.Err() != nil: // whoever asked has left: that says nothing of the store
+	case err != nil && !s.bad.Swap(true):
+		s.log.Warn("the ledger cannot be relied on: guarded calls are refused until it can", "error", err)
+	case err == nil && s.bad.Swap(false):
+		s.log.Warn("the ledger is back: guarded calls are served again")
+	}
+	return err
 }
 
 // shownLedger is a ledger's URL without its secrets.

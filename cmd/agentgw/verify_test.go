@@ -98,8 +98,8 @@ func TestClockNeeds(t *testing.T) {
 // TestVerifyInterrupted: a fault that was broken off is no violation and is not counted; the report says where, and what ran.
 func TestVerifyInterrupted(t *testing.T) {
 	t.Parallel()
-	ctx, interrupt := context.WithCancel(t.Context())
-	b := &battery{ctx: ctx, tenant: "verify-test", ledger: "memory:"}
+	var interrupt context.CancelFunc
+	b := &battery{tenant: "verify-test", ledger: "memory:"}
 	var err error
 	if b.witness, err = startWitness(); err != nil {
 		t.Fatal(err)
@@ -113,8 +113,9 @@ func TestVerifyInterrupted(t *testing.T) {
 	}}
 	for _, inJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		a := &app{ctx: ctx, stdout: &out, stderr: &out, json: inJSON}
+		a := &app{ctx: t.Context(), stdout: &out, stderr: &out, json: inJSON}
 		b.ctx, interrupt = context.WithCancel(t.Context())
+		defer interrupt()
 		code := a.fail(a.runBattery(b, []*fault{fine, broken, fine}, false))
 		r := &batteryReport{}
 		switch {

@@ -47,7 +47,7 @@ func (d *doors) mcpServerDoor(c echo.Context, who *Principal) error {
 		return d.relay(c, s, who, nil)
 	case http.MethodPost:
 	default:
-		return notAllowed(c)
+		return notAllowed(c, "GET, POST, DELETE")
 	}
 	m, ok := d.readMCP(c, who)
 	if !ok {
@@ -75,8 +75,9 @@ func (m *rpc) cancels() string {
 	return id.Raw()
 }
 
-func notAllowed(c echo.Context) error {
-	c.Response().Header().Set("Allow", "POST")
+// notAllowed refuses a method where only these are to be had.
+func notAllowed(c echo.Context, methods string) error {
+	c.Response().Header().Set("Allow", methods)
 	return c.NoContent(http.StatusMethodNotAllowed)
 }
 

@@ -15,7 +15,7 @@ import (
 // revision, whatever the servers behind it speak. What is not tools (prompts, resources, sampling) is to be had at /mcp/{upstream}.
 func (d *doors) mcpDoor(c echo.Context, who *Principal) error {
 	if c.Request().Method != http.MethodPost {
-		return notAllowed(c) // no session to resume or to end
+		return notAllowed(c, "POST") // no session to resume or to end
 	}
 	m, ok := d.readMCP(c, who)
 	if !ok {

@@ -97,3 +97,19 @@ func (w *mcpWorld) get(t *testing.T, path, secret string) string {
 	b, _ := io.ReadAll(res.Body)
 	return string(b)
 }
+
+// TestMCPMethods: a method that a door does not have is refused with those that it has.
+func TestMCPMethods(t *testing.T) {
+	w := newMCPWorld(t, mcpSetup{})
+	for path, want := range map[string]string{"/mcp": "POST", "/mcp/notes": "GET, POST, DELETE"} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, w.url+path, nil)
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != want {
+			t.Errorf("%s: %d, Allow: %s", path, res.StatusCode, res.Header.Get("Allow"))
+		}
+	}
+}

@@ -336,3 +336,32 @@ func TestMCPAgainByServer(t *testing.T) {
 		t.Errorf("sent %q", sent)
 	}
 }
+
+// TestMCPAskedByServerAndGone: a server that says "come again" and is away then has got the call: that is a doubt, not "never sent".
+func TestMCPAskedByServerAndGone(t *testing.T) {
+	var up *gateway.Upstream
+	var sends atomic.Int32
+	up = scripted(t, func(method string, _ json.RawMessage) string {
+		switch method {
+		case "tools/list":
+			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			sends.Add(1)
+			up.MCP.URL.Host = "127.0.0.1:1"
+			return `{"resultType":"input_required","inputRequests":{},"requestState":"s1"}`
+		}
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"b","version":"1"}}`
+	})
+	w := newMCPWorld(t, mcpSetup{policy: bookPolicy, more: map[string]*gateway.Upstream{"other": up}})
+	there := up.MCP.URL.Host
+	for i, want := range []string{"executed", "indeterminate"} {
+		res := w.post(t, "/mcp", callBody(i, "book", `{"room":7}`, ""), nil)
+		if decided(res) != want || strings.Contains(res, "nothing was sent") {
+			t.Errorf("want %s: %s", want, res)
+		}
+		up.MCP.URL.Host = there
+	}
+	if n := sends.Load(); n != 1 {
+		t.Errorf("%d sends", n)
+	}
+}

@@ -200,8 +200,12 @@ func (c *mcpClient) call(ctx context.Context, name string, out *Outgoing) (*Inco
 	if out.link != nil && out.link.meta != nil {
 		params = setMember(params, "_meta", out.link.meta)
 	}
+	asked := false
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
 		reply, err := c.send(ctx, name, params, out)
+		if err != nil && asked {
+			err = &SendError{Sent: true, Err: err} // the message before has reached it
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -214,11 +218,11 @@ func (c *mcpClient) call(ctx context.Context, name string, out *Outgoing) (*Inco
 		}
 		// The gateway's own connection has declared no way to be asked: only "come again" can be meant.
 		state := memberOf(reply.result, "requestState")
-		asked, _ := membersOf(memberOf(reply.result, "inputRequests"))
-		if state == nil || len(asked) > 0 || wait(ctx, pause) != nil {
+		requests, _ := membersOf(memberOf(reply.result, "inputRequests"))
+		if state == nil || len(requests) > 0 || wait(ctx, pause) != nil {
 			return nil, &SendError{Sent: true, Err: fmt.Errorf("%s asks for more input, which can be given at /mcp/%s only", name, c.server.name)}
 		}
-		params = setMember(params, "requestState", state)
+		params, asked = setMember(params, "requestState", state), true
 	}
 }
 

@@ -210,6 +210,9 @@ func (w *httpWire) do(ctx context.Context, _, method string, header http.Header,
 		var used usage
 		res, err := w.http.transport.RoundTrip(to.request(used.watch(ctx)))
 		if err == nil {
+			if err := unfit(res); err != nil {
+				return nil, err
+			}
 			return res, nil
 		}
 		sent := used.left()

@@ -90,21 +90,29 @@ func (h *HTTP) try(ctx context.Context, to *target, maxBytes int64) (*Incoming, 
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case res.StatusCode == http.StatusSwitchingProtocols:
-		err = errors.New("the upstream changed protocols unasked")
-	case res.StatusCode < 100:
-		err = fmt.Errorf("the upstream answered with %q, which is no status", res.Status)
-	}
-	if err != nil {
-		res.Body.Close()
-		return nil, &SendError{Sent: true, Err: err}
+	if err := unfit(res); err != nil {
+		return nil, err
 	}
 	in, err := incoming(res, maxBytes)
 	if err != nil {
 		return nil, &SendError{Sent: true, Err: err}
 	}
 	return in, nil
+}
+
+// unfit says why what came is no answer of an upstream, and closes it; nil where it is one.
+func unfit(res *http.Response) error {
+	var err error
+	switch {
+	case res.StatusCode == http.StatusSwitchingProtocols:
+		err = errors.New("the upstream changed protocols unasked")
+	case res.StatusCode < 100:
+		err = fmt.Errorf("the upstream answered with %q, which is no status", res.Status)
+	default:
+		return nil
+	}
+	res.Body.Close()
+	return &SendError{Sent: true, Err: err}
 }
 
 // roundTrip sends a request through net/http.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -128,7 +127,7 @@ func TestMCPAgain(t *testing.T) {
 			w.notes.hold = make(chan struct{})
 			connect := func() *mcp.ClientSession { return w.connect(t, path, nil) }
 			if path == "stdio" {
-				connect = func() *mcp.ClientSession { return w.connectStdio(t, "/mcp/notes") }
+				connect = func() *mcp.ClientSession { return w.connectStdio(t, "/mcp/notes", nil) }
 			}
 			first, second := connect(), connect()
 			answers := make(chan string, 2)
@@ -149,27 +148,6 @@ func TestMCPAgain(t *testing.T) {
 			}
 		})
 	}
-}
-
-// connectStdio is an SDK client that started the gateway as a command.
-func (w *mcpWorld) connectStdio(t *testing.T, path string) *mcp.ClientSession {
-	t.Helper()
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- (&gateway.Stdio{Door: w.handler, Path: path, In: inR, Out: outW}).Run(t.Context()) }()
-	c := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil)
-	s, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		inW.Close()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return s
 }
 
 // TestMCPAgainRounds: a call may come again twice, each time is held, and then it is refused in words; a client of an earlier revision is

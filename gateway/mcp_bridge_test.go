@@ -250,7 +250,7 @@ func TestMCPAgree(t *testing.T) {
 		for _, theirs := range allRevisions {
 			w := newMCPWorld(t, mcpSetup{policy: "version: 1\noperations: {count: {tools: [count], key: {a: id}}}\n",
 				more: map[string]*gateway.Upstream{"other": puristUpstream(t, wire, theirs)}})
-			for i, s := range []*mcp.ClientSession{w.connect(t, "/mcp/other", nil), w.connectStdio(t, "/mcp/other")} {
+			for i, s := range []*mcp.ClientSession{w.connect(t, "/mcp/other", nil), w.connectStdio(t, "/mcp/other", nil)} {
 				for j, want := range []string{"executed", "replayed"} {
 					r := call(t, s, "count", map[string]any{"a": 1})
 					if i == 0 && decision(r) != want || i+j > 0 && decision(r) != "replayed" || text(r) != "number 1" {

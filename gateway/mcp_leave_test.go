@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"agentgw/gateway"
 
@@ -143,32 +141,5 @@ func TestMCPTasks(t *testing.T) {
 // TestMCPProgressOverPipes: progress finds its way from a server that is a child process to a client that started the gateway.
 func TestMCPProgressOverPipes(t *testing.T) {
 	w := newMCPWorld(t, mcpSetup{more: map[string]*gateway.Upstream{"child": childServer(t, "notes")}})
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		done <- (&gateway.Stdio{Door: w.handler, Path: "/mcp/child", In: inR, Out: outW}).Run(t.Context())
-	}()
-	got := make(chan string, 1)
-	c := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, &mcp.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { got <- r.Params.Message }})
-	s, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &mcp.CallToolParams{Name: "add_note", Arguments: note{Text: "x"}}
-	p.SetProgressToken("tok")
-	if _, err := s.CallTool(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case m := <-got:
-		if m != "half" {
-			t.Error(m)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("no progress")
-	}
-	inW.Close()
-	<-done
+	hears(t, func(o *mcp.ClientOptions) *mcp.ClientSession { return w.connectStdio(t, "/mcp/child", o) })
 }

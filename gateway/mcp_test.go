@@ -184,6 +184,27 @@ func (w *mcpWorld) connect(t *testing.T, path string, o *mcp.ClientOptions) *mcp
 	return s
 }
 
+// connectStdio is an SDK client that started the gateway as a command.
+func (w *mcpWorld) connectStdio(t *testing.T, path string, o *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- (&gateway.Stdio{Door: w.handler, Path: path, In: inR, Out: outW}).Run(t.Context()) }()
+	c := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, o)
+	s, err := c.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		inW.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
 func text(r *mcp.CallToolResult) string {
 	var b strings.Builder
 	for _, c := range r.Content {

@@ -24,18 +24,7 @@ func TestSpool(t *testing.T) {
 	for _, lapsed := range []bool{false, true} {
 		b := newBench(t)
 		dir := t.TempDir()
-		away := false
-		f := &storetest.Faulty{Store: b.store, Before: func(int) error {
-			if away {
-				return errLost
-			}
-			return nil
-		}}
-		b.tool.answer = func() (*gateway.Incoming, error) {
-			away = true
-			return &gateway.Incoming{Answer: made}, nil
-		}
-		first := b.spooling(f, dir)
+		first := b.spooling(b.awayWith(made), dir)
 		call := func() *agentgw.Call {
 			return &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)}
 		}
@@ -70,19 +59,9 @@ func TestSpool(t *testing.T) {
 func TestSpoolOfAnEarlierVersion(t *testing.T) {
 	b := newBench(t)
 	dir := t.TempDir()
-	away := false
-	f := &storetest.Faulty{Store: b.store, Before: func(int) error {
-		if away {
-			return errLost
-		}
-		return nil
-	}}
-	b.tool.answer = func() (*gateway.Incoming, error) {
-		away = true
-		return &gateway.Incoming{Answer: &agentgw.Answer{Status: 201, Header: []agentgw.Header{{Name: "Location", Value: "/1"}}, Body: []byte("made")}}, nil
-	}
+	away := b.awayWith(&agentgw.Answer{Status: 201, Header: []agentgw.Header{{Name: "Location", Value: "/1"}}, Body: []byte("made")})
 	call := &agentgw.Call{Tenant: "t", Tool: "both", Arguments: []byte(`{"id":1,"room":7}`)}
-	b.spooling(f, dir).Do(context.Background(), call)
+	b.spooling(away, dir).Do(context.Background(), call)
 	b.clock.timers = nil // the gateway is dead
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(files) != 1 {
@@ -103,6 +82,21 @@ func TestSpoolOfAnEarlierVersion(t *testing.T) {
 	if r := second.Do(context.Background(), call); r.Verdict != agentgw.Replayed || len(r.Answer.Header) != 1 || r.Answer.Header[0].Value != "/1" {
 		t.Errorf("%s %v", r.Verdict, r.Answer)
 	}
+}
+
+// awayWith is a store that goes away when the tool gives its answer.
+func (b *bench) awayWith(answer *agentgw.Answer) ledger.Store {
+	away := false
+	b.tool.answer = func() (*gateway.Incoming, error) {
+		away = true
+		return &gateway.Incoming{Answer: answer}, nil
+	}
+	return &storetest.Faulty{Store: b.store, Before: func(int) error {
+		if away {
+			return errLost
+		}
+		return nil
+	}}
 }
 
 func (b *bench) spooling(through ledger.Store, dir string) *gateway.Gateway {

@@ -85,7 +85,23 @@ func (d *doors) readCall(c echo.Context, who *Principal) (*agentgw.Call, *agentg
 		return nil, rejected("%v.", err)
 	}
 	call.Tenant, call.Principal = who.Tenant, who.Name
+	if refusal := readKeyHeader(c.Request().Header, call); refusal != nil {
+		return nil, refusal
+	}
 	return call, nil
+}
+
+// readKeyHeader takes the caller's key from the header, where clients and their libraries put it. It must not contradict the body.
+func readKeyHeader(h http.Header, call *agentgw.Call) *agentgw.Decision {
+	for _, key := range h["Idempotency-Key"] {
+		switch call.IdempotencyKey {
+		case "", key:
+			call.IdempotencyKey = key
+		default:
+			return rejected("The call carries two idempotency keys, %q and %q (header Idempotency-Key, member idempotency_key). Send one.", call.IdempotencyKey, key)
+		}
+	}
+	return nil
 }
 
 func readSettle(c echo.Context, maxBody int64, members ...string) (agentgw.EffectID, settle, *agentgw.Decision) {

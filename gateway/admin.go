@@ -3,11 +3,16 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"agentgw"
+	"agentgw/canonicalize"
 	"agentgw/ledger"
 
 	"github.com/labstack/echo/v4"
@@ -63,16 +68,14 @@ func (a *admin) ready(c echo.Context) error {
 
 // list is GET /v1/effects.
 func (a *admin) list(c echo.Context, _ *Principal) error {
-	f := ledger.Filter{Tenant: c.QueryParam("tenant"), State: agentgw.State(c.QueryParam("state")), Operation: c.QueryParam("operation"),
-		Text: c.QueryParam("q"), Cursor: c.QueryParam("cursor"), Limit: 50}
-	if limit := c.QueryParam("limit"); limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > maxPage {
-			return refuse(c, rejected("limit: %q is no number from 1 to %d.", limit, maxPage))
-		}
-		f.Limit = n
+	f, err := filterOf(c.QueryParams())
+	if err != nil {
+		return refuse(c, rejected("%v.", err))
 	}
 	found, next, err := a.ledger.List(c.Request().Context(), f)
+	if errors.Is(err, ledger.ErrCursor) {
+		return refuse(c, rejected("cursor: is none of this list. Send the cursor of the page before, with the same state, or leave it out."))
+	}
 	if err != nil {
 		return refuse(c, refusalOf(err))
 	}
@@ -84,6 +87,45 @@ func (a *admin) list(c echo.Context, _ *Principal) error {
 		page.Effects = append(page.Effects, newFullView(e, nil))
 	}
 	return writeJSON(c, http.StatusOK, echo.MIMEApplicationJSON, page)
+}
+
+var (
+	filters = []string{"state", "operation", "tenant", "q", "limit", "cursor"}
+	states  = []string{"claimed", "in_flight", "succeeded", "failed", "indeterminate", "voided", "held", "approved", "denied"}
+)
+
+// filterOf reads which effects are wanted. What is misspelt is refused: who watches for doubts must not be told that there are none.
+func filterOf(query url.Values) (ledger.Filter, error) {
+	f := ledger.Filter{Limit: 50}
+	for name, values := range query {
+		value := values[0]
+		switch {
+		case !slices.Contains(filters, name):
+			return f, unreadable(name, "is not known here", instead(name, filters))
+		case len(values) > 1:
+			return f, unreadable(name, "is given twice", "send it once")
+		case name == "state" && value != "" && !slices.Contains(states, value):
+			return f, unreadable("state", "is "+strconv.Quote(value), instead(value, states))
+		case name == "limit" && value != "":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > maxPage {
+				return f, unreadable("limit", "is "+strconv.Quote(value), "send a number from 1 to "+strconv.Itoa(maxPage))
+			}
+			f.Limit = n
+		}
+	}
+	f.Tenant, f.State, f.Operation = query.Get("tenant"), agentgw.State(query.Get("state")), query.Get("operation")
+	f.Text, f.Cursor = query.Get("q"), query.Get("cursor")
+	return f, nil
+}
+
+// instead names what could have been meant, and all that there is.
+func instead(name string, known []string) string {
+	all := "known are " + strings.Join(known, ", ")
+	if near := canonicalize.Nearest(name, known); near != "" {
+		return "did you mean " + near + "? " + strings.ToUpper(all[:1]) + all[1:]
+	}
+	return all
 }
 
 // show is GET /v1/effects/{id}.

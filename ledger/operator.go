@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -107,18 +110,43 @@ func (f *Filter) fits(e *agentgw.Effect) bool {
 	return slices.ContainsFunc(hay, func(s string) bool { return strings.Contains(s, f.Text) })
 }
 
-// List shows effects, newest first within a page; next is "" at the end. A page may hold fewer than the limit before the end.
+// ErrCursor: List did not give out that cursor, or for a list that is read another way.
+var ErrCursor = errors.New("the cursor is none of this list")
+
+// sealCursor makes the cursor of a list of a store's, which need not notice what is no cursor. list is "open" or "scan".
+func sealCursor(list, cursor string) string {
+	if cursor == "" {
+		return ""
+	}
+	sum := crc32.ChecksumIEEE([]byte(list + cursor))
+	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, sum), cursor...))
+}
+
+func openCursor(list, sealed string) (string, error) {
+	if sealed == "" {
+		return "", nil
+	}
+	b, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err != nil || len(b) <= 4 || sealCursor(list, string(b[4:])) != sealed {
+		return "", ErrCursor
+	}
+	return string(b[4:]), nil
+}
+
+// List shows effects, newest first within a page; next is "" at the end. A page may hold fewer than the limit before the end. ErrCursor.
 func (l *Ledger) List(ctx context.Context, f Filter) (found []*agentgw.Effect, next string, err error) {
 	limit := cmp.Or(f.Limit, 50)
-	cursor := f.Cursor
+	list, read := "scan", l.scanPage
+	if f.State.Open() {
+		list, read = "open", l.openPage
+	}
+	cursor, err := openCursor(list, f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
 	for len(found) < limit {
 		var page []*agentgw.Effect
-		if f.State.Open() {
-			page, cursor, err = l.openPage(ctx, cursor, limit)
-		} else {
-			page, cursor, err = l.scanPage(ctx, cursor, limit)
-		}
-		if err != nil {
+		if page, cursor, err = read(ctx, cursor, limit); err != nil {
 			return nil, "", err
 		}
 		for _, e := range page {
@@ -134,7 +162,7 @@ func (l *Ledger) List(ctx context.Context, f Filter) (found []*agentgw.Effect, n
 		}
 	}
 	slices.SortStableFunc(found, func(a, b *agentgw.Effect) int { return b.Updated.Compare(a.Updated) })
-	return found, cursor, nil
+	return found, sealCursor(list, cursor), nil
 }
 
 func (l *Ledger) openPage(ctx context.Context, cursor string, limit int) ([]*agentgw.Effect, string, error) {

@@ -29,6 +29,9 @@ func (g *Gateway) decision(ctx context.Context, p *plan, f ledger.Finding) *agen
 		if repeatable(p, f) {
 			d.Token = g.sealToken(ctx, p, f.Effect)
 		}
+		if d.Detail == "" {
+			d.Detail = g.unrepeated(ctx, p, f, d.Token != "")
+		}
 	}
 	if f.Holder == nil && d.Effect.ID == p.op.ID && d.Verdict != agentgw.Executed {
 		d.Churn = churned(d.Effect, p.op.CallerKey)

@@ -134,7 +134,11 @@ func (d *doors) finishCall(m *mcpRequest, link *mcpLink, mode agentgw.Mode, res 
 		if m.revision == revisionStateless && memberOf(value, "resultType") == nil {
 			value = setMember(value, "resultType", []byte(`"complete"`))
 		}
-		value = withMeta(value, "agentgw/decision", string(res.Verdict), "agentgw/effect", effect, "agentgw/repeat_token", res.Token)
+		why := ""
+		if res.Verdict == agentgw.Replayed {
+			why = res.Detail // the content is the first answer's
+		}
+		value = withMeta(value, "agentgw/decision", string(res.Verdict), "agentgw/effect", effect, "agentgw/repeat_token", res.Token, "agentgw/detail", why)
 	}
 	m.out.answer(http.StatusOK, "", respondRPC(m.id, name, value))
 }

@@ -183,6 +183,9 @@ func mark(h http.Header, d *agentgw.Decision, status int) {
 	}
 	if d.Verdict == agentgw.Replayed {
 		h.Set("Idempotent-Replayed", "true")
+		if d.Detail != "" { // the body is the first answer's
+			h.Set("Agentgw-Detail", headerText(d.Detail))
+		}
 	}
 	if status < 400 {
 		return

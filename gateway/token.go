@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"agentgw"
+	"agentgw/ledger"
 )
 
 // tokenLife is how long a repeat token lives, by the ledger's clock.
@@ -54,6 +55,49 @@ func (g *Gateway) openToken(ctx context.Context, p *plan) *agentgw.Token {
 	}
 	return &agentgw.Token{ID: id, Base: binary.BigEndian.Uint64(head), Ordinal: int(binary.BigEndian.Uint64(head[8:])),
 		Expires: time.UnixMicro(int64(binary.BigEndian.Uint64(head[16:]))).UTC()}
+}
+
+// unrepeated says why a call with a repeat token is replayed all the same; "" where it has none, or this is the answer of what its token
+// has brought about. offered: a new token comes with the answer.
+func (g *Gateway) unrepeated(ctx context.Context, p *plan, f ledger.Finding, offered bool) string {
+	if p.call.RepeatToken == "" {
+		return ""
+	}
+	e, t := f.Effect, g.openToken(ctx, p)
+	if t != nil && t.ID == e.ID && broughtAbout(t, e, f.Now) {
+		return ""
+	}
+	const nothing = " Nothing was repeated: this is the answer of what was done before."
+	if t != nil && t.ID == e.ID && t.Base == e.Base && t.Ordinal == e.Ordinal && f.Now.Before(t.Expires) {
+		switch {
+		case p.call.Mode == agentgw.Redeliver:
+			return "A redelivery repeats nothing, whatever its repeat_token." + nothing
+		case p.call.IdempotencyKey != "":
+			return "The repeat_token does not count, because the idempotency key is that of what was done before: leave the key out." + nothing
+		}
+		return "The policy repeats nothing of this kind." + nothing
+	}
+	text := "The repeat_token does not fit: it is older than ten minutes, of other arguments, or something was done since." + nothing
+	switch {
+	case offered:
+		text += " Only if it is meant to happen once more, send the call again with the repeat_token given here."
+	case p.op.Rule.Repeat == agentgw.RepeatToken:
+		text += " Only if it is meant to happen once more, ask anew with mode check, and send the repeat_token that it gives."
+	}
+	return text
+}
+
+// broughtAbout reports whether what a token asked for is on record: another effect than one worded alike, or one more of this one.
+func broughtAbout(t *agentgw.Token, e *agentgw.Effect, now time.Time) bool {
+	switch {
+	case t.Ordinal == 0:
+		return true
+	case t.Base != e.Base:
+		return false
+	case t.Ordinal == e.Ordinal-1:
+		return e.Repeat
+	}
+	return t.Ordinal < e.Ordinal && now.Before(t.Expires)
 }
 
 func (g *Gateway) mac(ctx context.Context, p *plan, id agentgw.EffectID, head []byte) ([]byte, bool) {

@@ -108,7 +108,13 @@ func (g *Gateway) do(ctx context.Context, call *agentgw.Call, link *mcpLink) Res
 		return Response{Decision: refusal}
 	}
 	if a := g.asked.take(p); a != nil {
-		return g.finish(ctx, p, a, true)
+		holds, refusal := g.stillHolds(ctx, p, a)
+		switch {
+		case refusal != nil:
+			return Response{Decision: refusal}
+		case holds:
+			return g.finish(ctx, p, a, true)
+		}
 	}
 	if refusal := g.cameAgain(ctx, p); refusal != nil {
 		return Response{Decision: refusal}

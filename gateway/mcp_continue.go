@@ -1,11 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
 	"agentgw"
+	"agentgw/ledger"
 )
 
 // askedBack holds the attempts of tools that answered `input_required` (MCP 2026-07-28, multi round-trip requests): they have begun and
@@ -75,6 +78,22 @@ func (b *askedBack) take(p *plan) *begun {
 	delete(b.held, key)
 	held.cancel()
 	return held.begun
+}
+
+// stillHolds reports whether an attempt that asked back has its claim yet: where this gateway stood still too long, another may have been
+// told that the effect is free. Then its continuation is judged like any other call. The decision is a refusal: the ledger cannot be asked.
+func (g *Gateway) stillHolds(ctx context.Context, p *plan, a *begun) (bool, *agentgw.Decision) {
+	claim := *a.claim // the lease's keeper has one of its own, too
+	err := g.Ledger.Renew(ctx, &claim)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, ledger.ErrStale):
+		a.stop()
+		return false, nil
+	}
+	g.asked.put(g, p, a, p.link.state)
+	return false, g.unavailable(p, err.Error())
 }
 
 func keyOf(p *plan, state string) askKey {

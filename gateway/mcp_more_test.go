@@ -450,6 +450,34 @@ func TestMCPContinuationNeverSent(t *testing.T) {
 	}
 }
 
+// TestMCPContinuationTooLate: a gateway that stood still until its lease was over has lost the claim of a tool that asked back. What would
+// go on is not sent: the effect may have been freed meanwhile, and be another's.
+func TestMCPContinuationTooLate(t *testing.T) {
+	var sends, late atomic.Int64
+	up := scripted(t, func(method string, params json.RawMessage) string {
+		if method == "tools/list" {
+			return `{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}`
+		}
+		sends.Add(1)
+		return `{"resultType":"input_required","requestState":"s1","inputRequests":{"q":{"method":"elicitation/create","params":{}}}}`
+	})
+	w := newMCPWorld(t, mcpSetup{policy: "version: 1\noperations: {book: {tools: [book], key: {room: id}}}\n", more: map[string]*gateway.Upstream{"other": up},
+		now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }})
+	for i, c := range []struct{ more, want string }{
+		{"", "executed"}, {"", "in_flight"}, {"", "indeterminate"}, {`,"inputResponses":{"q":{"action":"accept"}},"requestState":"s1"`, "indeterminate"},
+	} {
+		if i == 2 {
+			late.Store(int64(2 * time.Minute))
+		}
+		if got := w.post(t, "/mcp/other", callBody(i, "book", `{"room":7}`, c.more), nil); decided(got) != c.want {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+	if n := sends.Load(); n != 1 {
+		t.Errorf("%d sends, want 1", n)
+	}
+}
+
 // TestMCPDoubt: an answer that is lost on the way is a doubt, and the model is told so.
 func TestMCPDoubt(t *testing.T) {
 	var sends atomic.Int32

@@ -118,6 +118,7 @@ type mcpSetup struct {
 	tools      map[string]*gateway.Tool
 	headers    map[string]string
 	clock      gateway.Clock
+	now        func() time.Time // the ledger's clock
 }
 
 func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
@@ -145,7 +146,7 @@ func newMCPWorld(t *testing.T, o mcpSetup) *mcpWorld {
 	log := slog.New(slog.NewTextHandler(w.log, nil))
 	servers := gateway.NewMCP(gateway.MCPOptions{Upstreams: upstreams, Tools: o.tools, Policy: pol, Next: gateway.NewHTTP(o.tools, upstreams), Log: log})
 	t.Cleanup(servers.Close)
-	g := gateway.New(gateway.Options{Policy: pol, Ledger: ledger.New(memstore.New(memstore.Options{})), Sender: servers, MCP: servers, Tools: o.tools,
+	g := gateway.New(gateway.Options{Policy: pol, Ledger: ledger.New(memstore.New(memstore.Options{Now: o.now})), Sender: servers, MCP: servers, Tools: o.tools,
 		Upstreams: upstreams, Unmatched: o.unmatched, Allowed: o.principals.Allowed, Clock: o.clock})
 	w.handler = w.asked.through(g.Doors(gateway.DoorConfig{Principals: o.principals}))
 	front := httptest.NewServer(w.handler)

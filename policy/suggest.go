@@ -21,6 +21,7 @@ type ToolFacts struct {
 	Destructive bool     // MCP's destructiveHint, where the tool gives it: a late repeat destroys what has come since
 	Route       string   // method and path, for what OpenAPI describes; a Name that equals it is no name
 	Partial     bool     // there are arguments that the schema does not name
+	NoTask      bool     // its callers name no task, as ordinary MCP clients: the draft's scope is the principal
 	Tasks       []string // tasks in which the name means this tool, where it means several; nil: all others
 }
 
@@ -104,6 +105,9 @@ func variants(tools []ToolFacts) []ToolFacts {
 		default:
 			out[at].Tasks = nil
 		}
+		if at >= 0 {
+			out[at].NoTask = out[at].NoTask || t.NoTask
+		}
 	}
 	if len(out) == 1 {
 		out[0].Tasks = nil
@@ -148,7 +152,7 @@ func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, e
 	}
 	op.MatchAll = t.Partial
 	if len(op.Key) == 0 {
-		why := "the tool takes no arguments that tell its calls apart: once in a task"
+		why := "the tool takes no arguments that tell its calls apart: once " + t.within()
 		if err != nil || len(t.Schema) == 0 || t.Partial {
 			why = "no schema names the arguments: name here those that tell its calls apart"
 		}
@@ -157,7 +161,18 @@ func suggestOne(t ToolFacts, seen []seenCall, advise Adviser) (DraftOperation, e
 	if len(op.Left) > 0 {
 		op.TTL = "1h" // with the words left out, only a near repeat is sure to be the same
 	}
+	if t.NoTask {
+		op.Scope, op.TTL = agentgw.ScopePrincipal, formatDuration(autoTTL) // as `unmatched: auto` has it for those who name no task
+	}
 	return op, nil
+}
+
+// within says where a call is done once.
+func (t *ToolFacts) within() string {
+	if t.NoTask {
+		return "for a principal"
+	}
+	return "in a task"
 }
 
 // operationName makes a tool's name an operation's.

@@ -63,6 +63,11 @@ func (s *suggester) fields(op *DraftOperation) {
 		case roleMatch:
 			op.Match = append(op.Match, f)
 		case roleProse:
+			if s.tool.NoTask { // left out, they would make one of two messages to somebody, in whatever conversation
+				f.Type, f.Why = compared(a.typ)+"?", a.why+"; without a task only these words tell two calls apart"
+				op.Key = append(op.Key, f)
+				continue
+			}
 			op.Left = append(op.Left, f)
 		}
 	}

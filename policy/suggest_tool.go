@@ -191,5 +191,5 @@ func (k toolKind) pattern(t ToolFacts) (agentgw.Pattern, string) {
 	case k.make:
 		return agentgw.Once, "it brings something into being (" + k.verb + "): twice makes two"
 	}
-	return agentgw.Once, "what it does is not known: once in a task"
+	return agentgw.Once, "what it does is not known: once " + t.within()
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"agentgw"
@@ -11,18 +12,29 @@ import (
 // YAML writes the draft as a policy file, with a comment for every operation and field that says why it is there.
 func (d *Draft) YAML() []byte {
 	var b strings.Builder
-	b.WriteString(draftHead)
+	b.WriteString("# A draft: read it, change it, and sign it by taking this line away.\n")
+	if d.scoped(agentgw.ScopeTask) || !d.scoped(agentgw.ScopePrincipal) {
+		b.WriteString("# Scope is the task of the agent's call: in another task the same call is another effect. Arguments that are not named here do not count.\n")
+	}
+	if d.scoped(agentgw.ScopePrincipal) {
+		b.WriteString(noTaskHead)
+	}
+	b.WriteString("version: 1\noperations:\n")
 	for _, op := range d.Operations {
 		op.write(&b)
 	}
 	return []byte(b.String())
 }
 
-const draftHead = `# A draft: read it, change it, and sign it by taking this line away.
-# Scope is the task of the agent's call: in another task the same call is another effect. Arguments that are not named here do not count.
-version: 1
-operations:
+const noTaskHead = `# Scope is the principal for the tools of MCP servers, for an ordinary client names no task: the same call of one principal is one effect while
+# ttl lasts. Write a longer ttl where the key names a thing that must be done once, an invoice of a month. Where all clients send Agentgw-Task,
+# scope: task with ttl: 24h is better.
 `
+
+// scoped reports whether an operation has the scope.
+func (d *Draft) scoped(scope string) bool {
+	return slices.ContainsFunc(d.Operations, func(op DraftOperation) bool { return op.Scope == scope })
+}
 
 func (op *DraftOperation) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n  %s:", quoteKey(op.Name))

@@ -122,7 +122,8 @@ func (d *doctor) doors() {
 			l.name, port, port), "secrets and calls reach %s unencrypted from other machines", l.at)
 	}
 	if len(d.c.principals) == 0 {
-		d.say(levelWarning, "principals", `add principals: [{name: billing-agent, secret: "env:BILLING_AGENT_KEY", tenant: acme, operations: ["invoice.*"]}]`,
+		d.say(levelWarning, "principals", `add principals: [{name: billing-agent, secret: "env:BILLING_AGENT_KEY", tenant: default, operations: ["invoice.*"]}]; `+
+			"tenant default is that of all effects until now: another one does not find them, and their duplicates execute",
 			"every program on this machine may call everything, as one tenant")
 	}
 	if len(d.c.operators) == 0 {

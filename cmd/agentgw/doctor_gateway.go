@@ -124,6 +124,29 @@ func readUpstreamTimes(metrics []byte) map[string]upstreamTimes {
 
 const oldDoubt = 24 * time.Hour
 
+// orphans: doubts of a tenant that no principal has. Its other effects are not found either.
+func (d *doctor) orphans(doubts []effect) {
+	of := map[string]int{}
+	for _, e := range doubts {
+		of[e.Tenant]++
+	}
+	if len(d.c.principals) == 0 {
+		delete(of, defaultTenant)
+	}
+	for _, p := range d.c.principals {
+		delete(of, p.Tenant)
+	}
+	for _, tenant := range names(of) {
+		if strings.HasPrefix(tenant, "verify-") {
+			d.say(levelWarning, "tenant "+tenant, "agentgw effects list --state indeterminate --tenant "+tenant,
+				"an agentgw verify that was interrupted left %s in doubt", count(of[tenant], "effect"))
+			continue
+		}
+		d.say(levelWarning, "tenant "+tenant, fmt.Sprintf("give a principal tenant: %s, where it goes on with them", tenant),
+			"no principal has it, and it has effects (%d in doubt): none of them is found, and their duplicates execute", of[tenant])
+	}
+}
+
 // doubts: effects that wait for somebody's word, by age.
 func (d *doctor) doubts() {
 	var page struct{ Effects []effect }
@@ -146,6 +169,7 @@ func (d *doctor) doubts() {
 		d.say(levelFine, "doubts", "", "no effect is in doubt")
 		return
 	}
+	d.orphans(page.Effects)
 	var old int
 	oldest := page.Effects[0]
 	for _, e := range page.Effects {

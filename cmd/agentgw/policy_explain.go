@@ -54,6 +54,11 @@ func (c *policyExplainCmd) Run(a *app) error {
 	if c.Tool == "" {
 		return usagef("say which call: --tool NAME --args JSON, or --calls FILE.jsonl")
 	}
+	if conf != nil {
+		if known := conf.policyEnv().Tools; known != nil && !known[c.Tool] {
+			return usagef("%s has no tool %q; %s", conf.file, c.Tool, policy.DidYouMean(c.Tool, names(known)))
+		}
+	}
 	call := &agentgw.Call{Tenant: cmp.Or(c.Tenant, tenantOf(conf)), Principal: principalOf(conf), Tool: c.Tool, Arguments: []byte(c.Args), IdempotencyKey: c.IdempotencyKey,
 		Context: agentgw.Context{Agent: c.Agent, Run: c.AgentRun, Task: c.Task}}
 	said, rejected := explain(p, call)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 
 	"agentgw"
 	"agentgw/gateway"
@@ -11,7 +12,7 @@ import (
 )
 
 type policySuggestCmd struct {
-	Tools   []string `help:"Tools as tool lists write them, one JSON object a line." sep:"none" placeholder:"TOOLS.jsonl"`
+	Tools   []string `help:"Tools as tool lists write them: one JSON object a line, or a list, as GET /v1/tools gives it in any format." sep:"none" placeholder:"TOOLS.jsonl"`
 	OpenAPI []string `name:"openapi" help:"An OpenAPI 3.0 or 3.1 document, JSON or YAML: each operation is a tool." sep:"none" placeholder:"FILE"`
 	MCP     []string `name:"mcp" help:"An MCP server, over Streamable HTTP: its tools are listed, none is called." sep:"none" placeholder:"URL"`
 	MCPKey  string   `name:"mcp-key" help:"Sent to the MCP servers as Authorization: Bearer; env:NAME reads it from the environment." placeholder:"KEY"`
@@ -31,7 +32,9 @@ func (policySuggestCmd) Help() string {
     agentgw policy suggest --mcp https://desk.example/mcp --mcp-key env:DESK_TOKEN
     agentgw policy suggest --tools tools.jsonl --calls calls.jsonl --model https://api.openai.com/v1 --model-name gpt-4o-mini --api-key env:OPENAI_API_KEY
 
-The schemas of a running gateway: curl -s http://127.0.0.1:8080/v1/tools?format=mcp | jq -c '.tools[]' > tools.jsonl
+The tools of a running gateway: curl -s http://127.0.0.1:8080/v1/tools?format=mcp > tools.json, and --tools tools.json
+
+An ordinary MCP client names no task, so the scope of what --mcp drafts is the principal.
 
 A model is sent names and descriptions of tools and arguments, never a call. It decides on free text only, and the draft marks where it did.
 Where it does not answer as asked, the draft is the one without it, and standard error says so.`
@@ -94,8 +97,11 @@ func (c *policySuggestCmd) tools(a *app) (all []policy.ToolFacts, err error) {
 		}
 		all = append(all, tools...)
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(t policy.ToolFacts) bool { return t.Name == gatewaysOwnTool }), nil
 }
+
+// gatewaysOwnTool is what a gateway adds to the tools that it lists. It makes the calls of the others, and they are guarded.
+const gatewaysOwnTool = "agentgw_call"
 
 // ask asks an MCP server for its tools.
 func (c *policySuggestCmd) ask(a *app, at string) ([]policy.ToolFacts, error) {
@@ -120,6 +126,7 @@ func (c *policySuggestCmd) ask(a *app, at string) ([]policy.ToolFacts, error) {
 		if tools[i], err = readTool(definition); err != nil {
 			return nil, fmt.Errorf("tool %d of %s: %w", i+1, server.Name, err)
 		}
+		tools[i].NoTask = true
 	}
 	return tools, nil
 }

@@ -164,6 +164,10 @@ func TestSuggestSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	draft, _ := suggested(t, "--mcp", s.URL+"/mcp", "--mcp-key", "env:DESK_KEY", "--openapi", "api.yaml")
+	if !strings.Contains(draft, "scope: principal\n    ttl: 10m\n    key:\n      note_id: auto(id)?") || !strings.Contains(draft, "text: auto(meaning)?") ||
+		!strings.Contains(draft, "scope: task\n    ttl: 24h\n    key:\n      customer_id") {
+		t.Errorf("an ordinary MCP client names no task, and others do:\n%s", draft)
+	}
 	for _, part := range []string{`tools: ["sync_notes"]` + "\n    pattern: read  # the tool says", `tools: ["pin_note"]` + "\n    pattern: overwrite  # the tool says",
 		`tools: ["get_rid_of_note"]` + "\n    pattern: once  # the tool says that it destroys", "note_id: auto(id)?", `http: ["POST /UPSTREAM/invoices"]`, "customer_id: auto(id)?"} {
 		if !strings.Contains(draft, part) {

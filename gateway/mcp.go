@@ -214,7 +214,11 @@ func (d *doors) relay(c echo.Context, s *mcpServer, who *Principal, message []by
 	res, err := s.wire.do(r.Context(), label(who), r.Method, d.header(r), message)
 	if err != nil {
 		s.log.Warn("the server cannot be reached", "error", err)
-		return refuse(c, &agentgw.Decision{Verdict: agentgw.Unavailable, Detail: "The MCP server " + s.name + " cannot be reached. Try again later."})
+		if id := memberOf(message, "id"); id != nil && memberOf(message, "method") != nil { // clients show the words of such an answer only
+			newMCPWriter(c.Response(), r).fail(string(id), http.StatusOK, &rpcError{code: codeInternal, message: s.away(err)})
+			return nil
+		}
+		return refuse(c, &agentgw.Decision{Verdict: agentgw.Unavailable, Detail: s.away(err)})
 	}
 	defer res.Body.Close()
 	kept, live := endToEnd(res.Header)

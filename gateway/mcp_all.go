@@ -32,7 +32,7 @@ func (d *doors) mcpDoor(c echo.Context, who *Principal) error {
 	case m.method == "tools/call":
 		d.callAny(m)
 	case m.method == "tools/list":
-		m.result(map[string]any{"tools": d.listAll(m)})
+		d.listAny(m)
 	case m.method == "server/discover" && m.stateless():
 		m.result(map[string]any{"supportedVersions": append([]string{revisionStateless}, olderRevisions...), "capabilities": toolsOnly, "instructions": instructions})
 	case m.method == "initialize" && !m.stateless():
@@ -84,7 +84,12 @@ func (m *mcpRequest) agree() string {
 func (m *mcpRequest) result(v map[string]any) {
 	if m.stateless() {
 		v["resultType"] = "complete"
-		v["_meta"] = map[string]any{"io.modelcontextprotocol/serverInfo": json.RawMessage(clientInfo)}
+		meta, _ := v["_meta"].(map[string]any)
+		if meta == nil {
+			meta = map[string]any{}
+		}
+		meta["io.modelcontextprotocol/serverInfo"] = json.RawMessage(clientInfo)
+		v["_meta"] = meta
 		if m.method != "tools/call" {
 			v["ttlMs"], v["cacheScope"] = 0, "private"
 		}
@@ -106,7 +111,7 @@ func (d *doors) callAny(m *mcpRequest) {
 		return
 	}
 	if link.tool = d.toolNamed(call.Tool); link.tool == nil {
-		m.out.fail(m.id, http.StatusOK, &rpcError{code: codeInvalidParams, message: "There is no tool " + call.Tool + "."})
+		m.out.fail(m.id, http.StatusOK, &rpcError{code: codeInvalidParams, message: noTool(call.Tool, d.shownNames(m.who), d.mcp)})
 		return
 	}
 	call.Tool = link.tool.Name
@@ -154,6 +159,18 @@ func (d *doors) listAll(m *mcpRequest) []json.RawMessage {
 		list = append(list, raw)
 	}
 	return list
+}
+
+// shownNames are the names of the tools that a principal is shown at the door of all servers.
+func (d *doors) shownNames(who *Principal) (names []string) {
+	for _, t := range d.offered(who) {
+		if t.remote == "" {
+			names = append(names, t.Name)
+		} else {
+			names = append(names, d.mcp.shownName(t))
+		}
+	}
+	return names
 }
 
 // shownName is a tool's name at the door of all servers: its own, or server_tool on a clash.

@@ -30,6 +30,8 @@ const (
 	farewell   = 3 * time.Second // from the end of its input to a signal, and from there to the end
 )
 
+var errEnded = errors.New("the server's process ended")
+
 // startChild runs a server's command. got is told every message, ended that no more will come.
 func startChild(server *MCPServer, log *slog.Logger, got func(message []byte), ended func(error)) (*child, error) {
 	command := server.Command
@@ -62,7 +64,7 @@ func startChild(server *MCPServer, log *slog.Logger, got func(message []byte), e
 		err := cmd.Wait()
 		close(c.dead)
 		log.Info("ended", "command", command[0], "pid", cmd.Process.Pid, "state", cmd.ProcessState.String())
-		gone(errors.Join(errors.New("the server's process ended"), err))
+		gone(errors.Join(errEnded, err))
 	}()
 	return c, nil
 }
@@ -118,7 +120,7 @@ func (c *child) write(message []byte) (sent bool, err error) {
 	defer c.writing.Unlock()
 	select {
 	case <-c.dead:
-		return false, errors.New("the server's process has ended")
+		return false, errEnded
 	default:
 	}
 	n, err := c.in.Write(slices.Concat(oneLine(message), []byte{'\n'}))

@@ -16,7 +16,7 @@ func (d *doors) listServer(m *mcpRequest, s *mcpServer) {
 	reply, err := s.exchange(m.http.Context(), t)
 	if err != nil {
 		s.log.Warn("its tools cannot be listed", "error", err)
-		m.out.fail(m.id, http.StatusBadGateway, &rpcError{code: codeInternal, message: "The MCP server " + s.name + " does not answer. Try again later."})
+		m.out.fail(m.id, http.StatusOK, &rpcError{code: codeInternal, message: s.away(err)})
 		return
 	}
 	m.out.stream = m.out.stream || reply.streamed()

@@ -40,6 +40,8 @@ type mcpServer struct {
 	size   int                    // bytes of their definitions
 	full   bool                   // it offers more than that
 	listed time.Time              // when the gateway itself last asked for all of them
+	// unlisted is why that failed; nil where it did not.
+	unlisted error
 }
 
 // turn is one request to a server: the message, and where what comes before its answer goes.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -119,8 +120,17 @@ func (s *Stdio) carry(ctx context.Context, m *rpc) {
 		}
 		s.write(b)
 	case m.request():
-		s.write(errorRPC(m.id, &rpcError{code: codeInternal, message: http.StatusText(res.StatusCode) + ": " + strings.TrimSpace(string(b))}))
+		s.write(errorRPC(m.id, &rpcError{code: codeInternal, message: wordsOf(res, b)}))
 	}
+}
+
+// wordsOf are the words of an HTTP answer that is no JSON-RPC: of a problem its detail.
+func wordsOf(res *http.Response, body []byte) string {
+	var problem struct{ Detail string }
+	if json.Unmarshal(body, &problem) == nil && problem.Detail != "" {
+		return problem.Detail
+	}
+	return http.StatusText(res.StatusCode) + ": " + strings.TrimSpace(string(body))
 }
 
 // note looks at what comes back for a message: whether it is its answer, and which revision initialize agreed on.

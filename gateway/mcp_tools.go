@@ -229,9 +229,13 @@ func (m *MCP) Refresh(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, s := range m.servers {
 		all.Go(func() {
-			if err := m.list(ctx, s, s.client.ask, nil); err != nil {
+			err := m.list(ctx, s, s.client.ask, nil)
+			if err != nil {
 				s.log.Warn("its tools cannot be listed", "error", err)
 			}
+			s.mu.Lock()
+			s.unlisted = err
+			s.mu.Unlock()
 		})
 	}
 	all.Wait()

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentgw"
@@ -29,7 +31,7 @@ func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decis
 	}
 	// What the caller does itself (begin and complete) need not be a tool of ours; that a policy knows it is enough.
 	if call.Tool != "" && tool == nil && !(call.Nonce != "" && g.Policy.Guards(call.Tool)) {
-		return nil, rejected("There is no tool %q. GET /v1/tools lists them.", call.Tool)
+		return nil, g.noTool(call)
 	}
 	if p.tool = tool; tool != nil {
 		call.Tool = tool.Name
@@ -86,6 +88,27 @@ func (g *Gateway) plan(call *agentgw.Call, link *mcpLink) (*plan, *agentgw.Decis
 	}
 	p.op = op
 	return p, nil
+}
+
+// noTool refuses a call of what is no tool, and says what to do instead.
+func (g *Gateway) noTool(call *agentgw.Call) *agentgw.Decision {
+	own := g.Policy.Guards(call.Tool) && (g.MCP == nil || len(g.MCP.servers) == 0) // else it may be a tool that a server has no more
+	if own && call.Nonce == "" {
+		return rejected("%q is an action that its caller does itself, and cannot be sent: begin it with POST /v1/effects.", call.Tool)
+	}
+	var known []string
+	for _, t := range slices.Concat(slices.Collect(maps.Values(g.Tools)), g.MCP.tools()) {
+		guards := guardsOf(g.Policy, t.Name)
+		if g.Allowed == nil || len(guards) == 0 || slices.ContainsFunc(guards, func(o *policy.Operation) bool { return g.Allowed(call.Principal, o.Name) }) {
+			known = append(known, t.Name)
+		}
+	}
+	slices.Sort(known)
+	text := noTool(strconv.Quote(call.Tool), known, g.MCP)
+	if call.Nonce == "" {
+		return rejected("%s GET /v1/tools lists them.", text)
+	}
+	return rejected("%s An action that you do yourself has to be declared: ask an operator for `%s: {upstream: none}` under tools, and an operation for it.", text, call.Tool)
 }
 
 // strays refuses a tool's call whose arguments lead it to a route that an operation guards which does not guard the tool: POST

@@ -94,6 +94,9 @@ func (d *doors) listTools(c echo.Context, who *Principal) error {
 	}
 	list := []any{}
 	d.mcp.find("") // asks the servers that were not asked for a while
+	if away := d.mcp.away(); away != "" {
+		c.Response().Header().Set("Agentgw-Detail", headerText(away))
+	}
 	for _, t := range d.offered(who) {
 		list = append(list, write(t, schemaOf(t)))
 	}

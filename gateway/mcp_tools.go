@@ -76,10 +76,16 @@ func (n *toolNames) servers(name string) []string {
 // vague says what is wrong with a policy that guards a tool by its own name where several servers have one: the same call to two of them
 // would be one effect, and the second would be swallowed. nil: it is clear.
 func (m *MCP) vague(t *Tool) *agentgw.Decision {
-	if m == nil || t == nil || t.remote == "" || t.Name != t.remote || !m.names.clashes(t.Name) {
+	if m == nil || t == nil || t.remote == "" || t.Name != t.remote {
 		return nil
 	}
 	servers := m.names.servers(t.Name)
+	if !slices.Contains(servers, t.Upstream) { // which does not list it, or has not been heard: it may have it all the same
+		servers = append(servers, t.Upstream)
+	}
+	if len(servers) < 2 {
+		return nil
+	}
 	return rejected("%s is a tool of %s, and the policy does not say whose it means. Nothing was sent; ask an operator to name it %[3]s_%[1]s in the policy, and that of each other server likewise.",
 		t.Name, strings.Join(servers, " and of "), servers[0])
 }

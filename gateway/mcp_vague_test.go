@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -29,5 +30,29 @@ func TestMCPVague(t *testing.T) {
 		if res := w.post(t, "/mcp", callBody(1, tool, `{"text":"x"}`, ""), nil); decided(res) != "executed" {
 			t.Errorf("%s: %s", tool, res)
 		}
+	}
+}
+
+// TestMCPVagueUnlisted: a server may have a tool that it does not list. The call to it is not taken for one to the server that does.
+func TestMCPVagueUnlisted(t *testing.T) {
+	var calls int
+	up := scripted(t, func(method string, _ json.RawMessage) string {
+		if method == "tools/list" {
+			return `{"tools":[]}`
+		}
+		if method == "tools/call" {
+			calls++
+		}
+		return `{"content":[]}`
+	})
+	w := newMCPWorld(t, mcpSetup{more: map[string]*gateway.Upstream{"other": up}}) // guards add_note
+	if res := w.post(t, "/mcp", callBody(1, "add_note", `{"text":"x"}`, ""), nil); decided(res) != "executed" {
+		t.Error(res)
+	}
+	if res := w.post(t, "/mcp/other", callBody(2, "add_note", `{"text":"x"}`, ""), nil); decided(res) != "rejected" || !strings.Contains(res, "notes and of other") || calls > 0 {
+		t.Error(res)
+	}
+	if res := w.post(t, "/mcp", callBody(3, "add_note", `{"text":"x"}`, ""), nil); decided(res) != "replayed" {
+		t.Errorf("the other goes on as before: %s", res)
 	}
 }

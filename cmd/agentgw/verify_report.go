@@ -168,8 +168,8 @@ func (a *app) verifyEnd(r *batteryReport) {
 		fmt.Fprintln(a.stdout, verifyCells("  without gateway", r.Without))
 	}
 	if r.Interrupted != "" {
-		fmt.Fprintf(a.stdout, "\nInterrupted at %s, which is left out. %s before it ran: %s.\nIt may have left doubts: agentgw effects list --tenant %s --state indeterminate\n",
-			r.Interrupted, count(len(r.Faults), "fault"), listed(r.names()), r.Tenant)
+		fmt.Fprintf(a.stdout, "\nInterrupted at %s, which is left out. %s before it ran: %s.\nWhat was under way may stay as a doubt: agentgw effects list --ledger %s --tenant %s\n",
+			r.Interrupted, count(len(r.Faults), "fault"), listed(r.names()), r.Ledger, r.Tenant)
 	}
 	fmt.Fprint(a.stdout, `
 Effects are what the tool really did. Refusals are wishes refused without a reason. Doubts are those that nobody who calls can know: each

@@ -261,7 +261,7 @@ func (r *configReader) credentials(n *yaml.Node, what string, tenants bool) gate
 	example := `[{name: ops, secret: "env:OPS_KEY"}]`
 	if tenants {
 		members = append(members, "tenant", "operations")
-		example = `[{name: billing-agent, secret: "env:BILLING_AGENT_KEY", tenant: acme, operations: ["invoice.*"]}]`
+		example = `[{name: billing-agent, secret: "env:BILLING_AGENT_KEY", operations: ["invoice.*"]}]`
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
 		r.Fault(n, "write it as "+example, "%s must be a list", what)

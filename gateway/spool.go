@@ -79,7 +79,10 @@ func (a *spooledAnswer) answer() *agentgw.Answer {
 	return &agentgw.Answer{Status: a.Status, Header: headers(a.Header), Body: a.Body, Trailer: headers(a.Trailer)}
 }
 
-const spoolSuffix = ".outcome.json"
+const (
+	spoolSuffix   = ".outcome.json"
+	unknownSuffix = ".unknown.json" // of effects that the ledger did not know
+)
 
 // put writes an outcome so that it survives a crash of the machine. Names sort by fence, which is by age.
 func (s *Spool) put(e *agentgw.Effect, res agentgw.Result) (name string, err error) {
@@ -194,7 +197,11 @@ func (g *Gateway) recoverOne(ctx context.Context, name string) error {
 	}
 	_, err = g.Ledger.SettleFence(ctx, id, s.Fence, agentgw.Result{Outcome: s.Outcome, NeverSent: s.NeverSent, Why: s.Why, Answer: s.Answer.answer()})
 	switch {
-	case errors.Is(err, ledger.ErrStale), errors.Is(err, ledger.ErrNotFound):
+	case errors.Is(err, ledger.ErrNotFound):
+		aside := strings.TrimSuffix(name, spoolSuffix) + unknownSuffix
+		g.raise(&agentgw.Effect{ID: id}, fmt.Sprintf("its outcome %s waited in the spool, and this ledger does not know it: is it the right one? The outcome is kept in %s; name it %s to have it written", s.Outcome, filepath.Base(aside), filepath.Base(name)))
+		return errors.Join(os.Rename(name, aside), g.Spool.sync())
+	case errors.Is(err, ledger.ErrStale):
 		g.raise(&agentgw.Effect{ID: id}, fmt.Sprintf("its outcome %s waited in the spool, and the effect has moved on", s.Outcome))
 	case err != nil:
 		return err

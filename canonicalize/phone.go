@@ -96,8 +96,13 @@ func plausible(s, region string) *phonenumbers.PhoneNumber {
 			return nil
 		}
 	case phonenumbers.TOO_LONG:
-		if len(phonenumbers.Format(number, phonenumbers.E164)) > 16 || !strings.HasPrefix(s, "+") && !dialWords(s) {
+		whole := phonenumbers.Format(number, phonenumbers.E164)
+		if len(whole) > 16 || !strings.HasPrefix(s, "+") && !dialWords(s) {
 			return nil
+		}
+		again, err := phonenumbers.Parse(whole, region)
+		if err != nil || phonenumbers.GetNationalSignificantNumber(again) != national {
+			return nil // of +1 1 1… the library takes a 1 away for a prefix, and of what is left another: two numbers would be one
 		}
 	default:
 		return nil

@@ -81,9 +81,9 @@ func scenes() (all []scene) {
 		{name: "a budget of one for one effect, twice", actors: []part{limited(1), limited(1)}, limit: 1},
 		{name: "one batch, twice", actors: []part{batch(1, 2), batch(1, 2)}},
 		{name: "two batches that share an element", actors: []part{batch(1, 2), batch(2, 3)}, long: true},
-		{name: "one repeat with a lock, twice", actors: []part{again(locked(1)), again(locked(1))}, long: true},
-		{name: "a repeat in vain", actors: []part{inVain(again(locked(1))), again(locked(1))}, long: true},
-		{name: "one transition with a lock, twice", actors: []part{approval(1, "pending", "approved"), approval(1, "pending", "approved")}, long: true},
+		{name: "one repeat with a lock, twice", actors: []part{again(locked(1)), again(locked(1))}},
+		{name: "a repeat in vain", actors: []part{inVain(again(locked(1))), again(locked(1))}},
+		{name: "one transition with a lock, twice", actors: []part{approval(1, "pending", "approved"), approval(1, "pending", "approved")}},
 	} {
 		for _, f := range []struct{ crashes, lapses int }{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
 			played := sc
